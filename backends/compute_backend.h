@@ -1,0 +1,176 @@
+// ComputeBackend: what users of acceld call. The same code runs on a device of its own
+// (LocalBackend), through the daemon (RemoteBackend, client/connect.h), or on a test double.
+//
+// One object is one device. Thread-safe. A call that fails a check returns its error and touches
+// nothing. What only execution can show (a device fault) belongs to the stream it ran on: the
+// stream's later ops and copies are skipped until SynchronizeStream, or a CopyDtoH that waits,
+// returns and clears the error; Synchronize returns the earliest submitted error of all streams and
+// clears them all. After a fault in its middle an op's outputs are undefined, and nothing outside
+// its operands is touched.
+//
+// Errors, in the order of precedence: not initialized (kFailedPrecondition), unsupported
+// (kUnimplemented), invalid argument (kInvalidArgument), out of memory (kResourceExhausted). A
+// remote backend whose daemon is gone returns kUnavailable.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/core/device_info.h"
+#include "backends/core/handles.h"
+#include "backends/ops/op.h"
+
+namespace acceld {
+
+struct AllocOptions {
+  // Memory that Map can show to the host.
+  bool mappable = false;
+};
+
+struct StreamOptions {
+  // Higher runs first where the device can choose; 0 is normal.
+  int priority = 0;
+};
+
+class ComputeBackend {
+ public:
+  virtual ~ComputeBackend() = default;
+
+  // Comes first; every other call but the descriptions at the end is "not initialized" before it.
+  // Idempotent.
+  virtual absl::Status Init() = 0;
+
+  // ---- Memory ----
+
+  // Reserves `bytes` bytes of device memory that read as zero; waits. The address is a multiple of
+  // 256 and is never handed out again. 0 bytes is an invalid argument.
+  virtual absl::StatusOr<Address> Alloc(std::uint64_t bytes, const AllocOptions& options = {}) = 0;
+
+  // Frees the allocation that starts at `address`. Unknown, freed and interior addresses are
+  // invalid arguments. The address is invalid for every later call at once; the memory returns when
+  // the work that names it is done.
+  virtual absl::Status Free(Address address) = 0;
+
+  // Copies `source` to device memory. Empty is a no-op. Returns once the source may be reused;
+  // where `stream` is named and the source lies in AllocHost memory, at once. Without `stream`, on
+  // the default stream.
+  virtual absl::Status CopyHtoD(Address target, absl::Span<const std::byte> source,
+                                std::optional<Stream> stream = std::nullopt) = 0;
+
+  // Copies device memory to `target`. Empty is a no-op. Waits until the bytes are there, and
+  // returns and clears the stream's error; where `stream` is named and the target lies in AllocHost
+  // memory, returns at once, and the bytes are there after a synchronization.
+  virtual absl::Status CopyDtoH(absl::Span<std::byte> target, Address source,
+                                std::optional<Stream> stream = std::nullopt) = 0;
+
+  // Host memory that the device copies from and to without staging. 0 bytes is an invalid argument.
+  virtual absl::StatusOr<absl::Span<std::byte>> AllocHost(std::uint64_t bytes) = 0;
+  // `data` is the start of what AllocHost returned. The memory returns when the copies that use it
+  // are done.
+  virtual absl::Status FreeHost(std::byte* data) = 0;
+
+  // A direct view of a mappable allocation, where device memory is host memory; else unsupported.
+  virtual absl::StatusOr<absl::Span<std::byte>> Map(Address address) = 0;
+  virtual absl::Status Unmap(Address address) = 0;
+
+  // ---- Work ----
+
+  // Submits one op to `stream`.
+  virtual absl::Status Run(Op op, Stream stream = kDefaultStream) = 0;
+
+  virtual absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) = 0;
+  // The stream is invalid for every later call at once; its work still runs. The default stream
+  // cannot be destroyed.
+  virtual absl::Status DestroyStream(Stream stream) = 0;
+
+  virtual absl::StatusOr<Event> CreateEvent() = 0;
+  virtual absl::Status DestroyEvent(Event event) = 0;
+
+  // Marks this point of `stream`. A new record replaces the event's former one.
+  virtual absl::Status RecordEvent(Event event, Stream stream = kDefaultStream) = 0;
+  // Holds `stream` until the latest record of `event` that was submitted before this call is
+  // reached; an event never recorded counts as reached, so no wait can deadlock. A stream that
+  // waits for an event recorded behind an error takes that error.
+  virtual absl::Status WaitEvent(Stream stream, Event event) = 0;
+  // Whether the event's latest record is reached; its error if it was recorded behind one.
+  virtual absl::StatusOr<bool> QueryEvent(Event event) = 0;
+  // Waits until the event's latest record is reached; its error if it was recorded behind one.
+  virtual absl::Status SynchronizeEvent(Event event) = 0;
+  // The time from one event's record to another's. Invalid argument where one was never recorded,
+  // failed precondition (reason EVENT_PENDING) where one is not reached.
+  virtual absl::StatusOr<std::chrono::nanoseconds> ElapsedTime(Event start, Event stop) = 0;
+
+  // Waits for all work of `stream`; returns and clears its error.
+  virtual absl::Status SynchronizeStream(Stream stream) = 0;
+  // Waits for all work; returns the earliest submitted error and clears all.
+  virtual absl::Status Synchronize() = 0;
+
+  // ---- Descriptions ----
+
+  // The backend's kind, such as "cpu".
+  virtual std::string name() const = 0;
+  virtual bool initialized() const = 0;
+  virtual Capabilities capabilities() const = 0;
+  // The devices of this backend; the first is the one in use.
+  virtual std::vector<DeviceInfo> devices() const = 0;
+  virtual Tile RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const = 0;
+
+  // ---- One helper an op: backend.Gemm({.m = 2, .n = 2, .k = 2, …}) ----
+
+  absl::Status Gemm(ops::Gemm op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status GemmMixedPrecision(ops::GemmMixedPrecision op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status BatchedGemm(ops::BatchedGemm op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Conv2dForward(ops::Conv2dForward op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Conv2dBackwardData(ops::Conv2dBackwardData op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Conv2dBackwardFilter(ops::Conv2dBackwardFilter op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Attention(ops::Attention op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Reduce(ops::Reduce op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Softmax(ops::Softmax op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Unary(ops::Unary op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Binary(ops::Binary op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Gather(ops::Gather op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Scatter(ops::Scatter op, Stream stream = kDefaultStream) {
+    return Run(std::move(op), stream);
+  }
+  absl::Status Memset(Address target, std::uint8_t value, std::uint64_t bytes,
+                      Stream stream = kDefaultStream) {
+    return Run(ops::Memset{.target = target, .value = value, .bytes = bytes}, stream);
+  }
+  absl::Status CopyDtoD(Address target, Address source, std::uint64_t bytes,
+                        Stream stream = kDefaultStream) {
+    return Run(ops::CopyDtoD{.target = target, .source = source, .bytes = bytes}, stream);
+  }
+};
+
+}  // namespace acceld

@@ -1,0 +1,109 @@
+// What the author of a backend writes: one device, driven by raw pointers and queues.
+//
+// Everything above has been checked: ops have valid parameters, their addresses are pointers into
+// the device's own allocations, and every byte stays inside them. Nothing here blocks but Init,
+// Allocate and Release.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/core/device_info.h"
+#include "backends/ops/op.h"
+
+namespace acceld {
+
+// A copy from the host's memory into the device's.
+struct HostToDevice {
+  std::byte* target = nullptr;
+  const std::byte* source = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+// A copy from the device's memory into the host's.
+struct DeviceToHost {
+  std::byte* target = nullptr;
+  const std::byte* source = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+// One piece of work for a queue. The addresses in an Op are pointers into device memory.
+using Work = std::variant<Op, HostToDevice, DeviceToHost>;
+
+// How a piece of work went.
+struct WorkResult {
+  absl::Status status;
+  // How long the device worked on it: wall time on a CPU, event time on a GPU.
+  std::chrono::nanoseconds device_time{0};
+  // When it was done, on the device's clock.
+  std::chrono::steady_clock::time_point finished;
+};
+
+using WorkDone = absl::AnyInvocable<void(const WorkResult&)>;
+
+// Options of device memory. A place for what is to come, such as memory the host can map.
+struct MemoryOptions {};
+
+struct MemoryUsage {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+
+// An in-order sequence of work on a device.
+enum class DeviceQueue : std::uint64_t {};
+
+// Where work goes: a device, or what shares it out in front of one. Thread-safe.
+class WorkSink {
+ public:
+  virtual ~WorkSink() = default;
+
+  // Starts `work` after all earlier work of `queue`. `work` stays as it is until `done` is called:
+  // exactly once, from any thread, also from inside Submit. `done` must not block.
+  virtual void Submit(DeviceQueue queue, const Work& work, WorkDone done) = 0;
+
+  // How much work of one queue it takes before the first is done, so that the device need not wait
+  // for the host in between. A queue's work is done in order.
+  virtual std::size_t queue_depth() const { return 1; }
+};
+
+// Thread-safe.
+class Device : public WorkSink {
+ public:
+  // Comes first; idempotent. Where it fails the device cannot be used.
+  virtual absl::Status Init() = 0;
+
+  // Does not change, but for free_memory_bytes; see memory().
+  virtual const DeviceInfo& info() const = 0;
+
+  // The ops that the kernel table has. Others must not be submitted.
+  virtual OpSet supported_ops() const = 0;
+
+  virtual Tile RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    return acceld::RecommendedTile(info().capabilities, m, n, k);
+  }
+
+  virtual MemoryUsage memory() const = 0;
+
+  // Device memory that reads as zero, aligned to 256 bytes. `bytes` is at least 1. Out of memory
+  // where the device or its budget has no more; a smaller request may then still succeed.
+  virtual absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes,
+                                              const MemoryOptions& options) = 0;
+  // Gives back what Allocate returned, of the same size. No work that names it is pending.
+  virtual void Release(std::byte* data, std::uint64_t bytes) = 0;
+
+  // Host memory that copies to and from the device need not stage.
+  virtual absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) = 0;
+  virtual void ReleaseHost(std::byte* data, std::uint64_t bytes) = 0;
+
+  // Higher priority runs first where the device can choose; 0 is normal.
+  virtual absl::StatusOr<DeviceQueue> CreateQueue(int priority) = 0;
+  // Takes effect when the queue's work is done.
+  virtual void DestroyQueue(DeviceQueue queue) = 0;
+};
+
+}  // namespace acceld

@@ -1,0 +1,20 @@
+#include "backends/ops/binary.h"
+
+#include "backends/core/status.h"
+#include "backends/ops/check_enum.h"
+#include "backends/ops/shape.h"
+
+namespace acceld::ops {
+
+absl::Status Binary::Check() const {
+  ACCELD_RETURN_IF_ERROR(CheckEnum(op, kName, "op"));
+  return CheckElementCount(n, sizeof(float), kName, "n");
+}
+
+OperandList Binary::Operands() {
+  return {VectorOperand("a", a, Access::kRead, n, sizeof(float)),
+          VectorOperand("b", b, Access::kRead, n, sizeof(float)),
+          VectorOperand("output", output, Access::kWrite, n, sizeof(float))};
+}
+
+}  // namespace acceld::ops
