@@ -1,0 +1,14 @@
+// Copies and fills of bytes, split over threads where they are large.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace acceld {
+
+// The ranges do not overlap.
+void CopyBytes(std::byte* target, const std::byte* source, std::uint64_t bytes, int threads);
+
+void FillBytes(std::byte* target, std::uint8_t value, std::uint64_t bytes, int threads);
+
+}  // namespace acceld

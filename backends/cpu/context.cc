@@ -1,0 +1,34 @@
+#include "backends/cpu/context.h"
+
+#include <fmt/format.h>
+
+#include "backends/core/status.h"
+#include "backends/cpu/zeroed_memory.h"
+
+namespace acceld {
+
+CpuContext::~CpuContext() {
+  for (const auto& [data, bytes] : allocated_) {
+    FreeZeroed(data, bytes);
+    budget_.Release(bytes);
+  }
+}
+
+absl::StatusOr<std::byte*> CpuContext::Workspace(std::uint64_t bytes) {
+  if (bytes == 0) bytes = 1;
+  if (kept_ != nullptr && bytes <= kKeptWorkspaceBytes - kept_used_bytes_) {
+    std::byte* data = kept_ + kept_used_bytes_;
+    kept_used_bytes_ += RoundUpToAlignment(bytes);
+    return data;
+  }
+  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
+  std::byte* data = AllocateZeroed(bytes);
+  if (data == nullptr) {
+    budget_.Release(bytes);
+    return OutOfMemory(fmt::format("The host has no {} bytes for the op's workspace.", bytes));
+  }
+  allocated_.emplace_back(data, bytes);
+  return data;
+}
+
+}  // namespace acceld

@@ -1,0 +1,32 @@
+// The CPU as a device: OpenBLAS for products, oneDNN for convolutions, own loops for the rest. Its
+// memory is the host's.
+//
+// One piece of work runs at a time, first come first served over all queues: a queue is only a
+// label. Small work (work_size.h) runs in the thread that submits it where the device is idle; all
+// else in one worker thread and the OpenMP threads below it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backends/device.h"
+
+namespace acceld {
+
+// The most threads a CPU device can be given.
+inline constexpr int kMaxCpuThreads = 1024;
+
+struct CpuOptions {
+  // How many threads work on a large op: 1 to kMaxCpuThreads. 0: every core this process may use
+  // (affinity and cgroup quota). Results may differ in their last bits for different numbers.
+  int threads = 0;
+  // What allocations may take together, in bytes. 0: 75 % of the lesser of the machine's memory and
+  // the cgroup's limit.
+  std::uint64_t memory_limit_bytes = 0;
+};
+
+// The device; its Init returns an invalid argument for options out of range. Its destructor
+// finishes all work that was submitted.
+std::unique_ptr<Device> MakeCpuDevice(const CpuOptions& options = {});
+
+}  // namespace acceld

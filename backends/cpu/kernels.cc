@@ -1,0 +1,18 @@
+#include "backends/cpu/kernels.h"
+
+namespace acceld::cpu {
+namespace {
+
+template <typename OpType>
+constexpr absl::Status (*kRun)(const OpType&, CpuContext&) = &Run;
+
+}  // namespace
+
+constinit const KernelTable<CpuContext> kKernels(
+    kRun<ops::Gemm>, kRun<ops::GemmMixedPrecision>, kRun<ops::BatchedGemm>,
+    kRun<ops::Conv2dForward>, kRun<ops::Conv2dBackwardData>, kRun<ops::Conv2dBackwardFilter>,
+    kRun<ops::Attention>, kRun<ops::Reduce>, kRun<ops::Softmax>, kRun<ops::Unary>,
+    kRun<ops::Binary>, kRun<ops::Gather>, kRun<ops::Scatter>, kRun<ops::Memset>,
+    kRun<ops::CopyDtoD>);
+
+}  // namespace acceld::cpu

@@ -1,0 +1,33 @@
+// The product of two matrices by OpenBLAS, which the gemm ops share.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/core/values.h"
+
+namespace acceld::cpu {
+
+// C = alpha op(A) op(B) + beta C, column-major, T float or double; as ops::Gemm.
+template <typename T>
+struct MatrixProduct {
+  Transpose transpose_a;
+  Transpose transpose_b;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  T alpha;
+  const T* a;
+  std::int64_t lda;
+  const T* b;
+  std::int64_t ldb;
+  T beta;
+  T* c;
+  std::int64_t ldc;
+};
+
+// Computes `product` with `threads` threads: 1, or what ScopedOpenMpThreads is set to. Inside
+// ParallelFor it has to be 1.
+void Multiply(const MatrixProduct<float>& product, int threads);
+void Multiply(const MatrixProduct<double>& product, int threads);
+
+}  // namespace acceld::cpu

@@ -1,0 +1,30 @@
+// Loops split over threads. The split depends on the count, the grain and the configured threads
+// only, never on load, so that the same op gives the same bits alone or among others.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+
+namespace acceld {
+
+// Calls body(begin, end) for adjacent ranges that together are [0, count), on up to `threads`
+// threads; each range but the last has at least `grain` (>= 1) elements. With one range no parallel
+// region is opened. `body` must not throw.
+void ParallelFor(int threads, std::int64_t count, std::int64_t grain,
+                 absl::FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
+
+// While it lives, the OpenMP libraries that this thread calls (OpenBLAS, oneDNN) use at most
+// `threads` threads. With 1 they open no parallel region.
+class ScopedOpenMpThreads {
+ public:
+  explicit ScopedOpenMpThreads(int threads);
+  ~ScopedOpenMpThreads();
+  ScopedOpenMpThreads(const ScopedOpenMpThreads&) = delete;
+  ScopedOpenMpThreads& operator=(const ScopedOpenMpThreads&) = delete;
+
+ private:
+  const int former_;
+};
+
+}  // namespace acceld

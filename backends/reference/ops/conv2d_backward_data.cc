@@ -1,0 +1,22 @@
+#include <cstdint>
+#include <vector>
+
+#include "backends/reference/ops/conv2d.h"
+#include "backends/reference/ops/pointers.h"
+#include "backends/reference/reference.h"
+
+namespace acceld::reference {
+
+void Run(const ops::Conv2dBackwardData& op) {
+  const float* output_gradient = Pointer<const float>(op.output_gradient);
+  const float* filter = Pointer<const float>(op.filter);
+  float* input_gradient = Pointer<float>(op.input_gradient);
+  std::vector<double> sums(static_cast<std::size_t>(ElementCount(op.shape.input)));
+  ForEachProduct(op.shape, [&](std::int64_t o, std::int64_t i, std::int64_t f) {
+    sums[static_cast<std::size_t>(i)] +=
+        static_cast<double>(output_gradient[o]) * static_cast<double>(filter[f]);
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i) input_gradient[i] = static_cast<float>(sums[i]);
+}
+
+}  // namespace acceld::reference

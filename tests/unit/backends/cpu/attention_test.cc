@@ -1,0 +1,108 @@
+#include <cmath>
+
+#include "backends/reference/reference.h"
+#include "tests/unit/backends/core/is_status.h"
+#include "tests/unit/backends/cpu/testing.h"
+
+namespace acceld {
+namespace {
+
+struct Data {
+  std::vector<float> q;
+  std::vector<float> k;
+  std::vector<float> v;
+};
+
+Data RandomData(Random& random, const ops::Attention& op) {
+  const std::int64_t heads = op.batch * op.heads;
+  return {.q = random.Vector(heads * op.seq_q * op.head_dim),
+          .k = random.Vector(heads * op.seq_kv * op.head_dim),
+          .v = random.Vector(heads * op.seq_kv * op.head_dim)};
+}
+
+std::vector<float> RunOn(TestDevice& device, ops::Attention op, const Data& data) {
+  std::vector<float> output(data.q.size(), NAN);
+  op.q = AddressOf(data.q);
+  op.k = AddressOf(data.k);
+  op.v = AddressOf(data.v);
+  op.output = AddressOf(output);
+  EXPECT_THAT(device.Run(Op(op)), IsOk());
+  return output;
+}
+
+std::vector<float> Expected(ops::Attention op, const Data& data) {
+  std::vector<float> output(data.q.size());
+  op.q = AddressOf(data.q);
+  op.k = AddressOf(data.k);
+  op.v = AddressOf(data.v);
+  op.output = AddressOf(output);
+  reference::Run(op);
+  return output;
+}
+
+TEST(CpuAttention, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 40; ++i) {
+    const std::int64_t longest = random.Pick<std::int64_t>({5, 70, 300});
+    ops::Attention op{.batch = random.Integer(1, 2),
+                      .heads = random.Integer(1, 3),
+                      .seq_q = random.Integer(1, longest),
+                      .seq_kv = random.Integer(1, longest),
+                      .head_dim = random.Integer(1, 40)};
+    op.scale = random.Pick({0.125f, 1.0f, 20.0f});
+    op.causal = random.Integer(0, 1) == 1;
+    const Data data = RandomData(random, op);
+    ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 2e-5 * std::max(1.0f, op.scale));
+  }
+}
+
+TEST(CpuAttention, GivesZerosToQueriesThatSeeNoKey) {
+  TestDevice device;
+  Random random;
+  const ops::Attention op{
+      .batch = 1, .heads = 1, .seq_q = 5, .seq_kv = 2, .head_dim = 3, .causal = true};
+  const Data data = RandomData(random, op);
+  const auto output = RunOn(device, op, data);
+  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(output[i], 0.0f);
+  EXPECT_NE(output[9], 0.0f);
+}
+
+TEST(CpuAttention, DoesNotSpreadNaNOfKeysAndValuesThatAQueryDoesNotSee) {
+  TestDevice device;
+  Random random;
+  const ops::Attention op{
+      .batch = 1, .heads = 1, .seq_q = 100, .seq_kv = 100, .head_dim = 4, .causal = true};
+  Data data = RandomData(random, op);
+  const auto clean = RunOn(device, op, data);
+  for (std::size_t i = 99 * 4; i < 100 * 4; ++i) data.k[i] = data.v[i] = NAN;
+  const auto output = RunOn(device, op, data);
+  for (std::size_t i = 0; i < 99 * 4; ++i) EXPECT_EQ(output[i], clean[i]);
+  for (std::size_t i = 99 * 4; i < 100 * 4; ++i) EXPECT_TRUE(std::isnan(output[i]));
+}
+
+TEST(CpuAttention, TakesInfiniteScoresAsTheReference) {
+  TestDevice device;
+  Random random;
+  // More keys than a block, of which the first block's scores are all minus infinity.
+  const ops::Attention op{.batch = 1, .heads = 1, .seq_q = 3, .seq_kv = 200, .head_dim = 1};
+  Data data = RandomData(random, op);
+  data.q = {1, 1, 1};
+  for (std::size_t i = 0; i < 150; ++i) data.k[i] = -INFINITY;
+  ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 1e-5);
+  for (float& key : data.k) key = -INFINITY;
+  EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
+  data.k[170] = INFINITY;
+  EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
+}
+
+TEST(CpuAttention, DoesNotOverflowForLargeScores) {
+  TestDevice device;
+  const ops::Attention op{
+      .batch = 1, .heads = 1, .seq_q = 1, .seq_kv = 2, .head_dim = 1, .scale = 1000};
+  EXPECT_THAT(RunOn(device, op, {.q = {1}, .k = {100, 90}, .v = {5, 7}}), testing::ElementsAre(5));
+}
+
+}  // namespace
+}  // namespace acceld

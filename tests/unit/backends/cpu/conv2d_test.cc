@@ -1,0 +1,131 @@
+#include "backends/reference/reference.h"
+#include "tests/unit/backends/core/is_status.h"
+#include "tests/unit/backends/cpu/testing.h"
+
+namespace acceld {
+namespace {
+
+// Runs all three convolutions of `shape` on the device and by the reference. The arrays begin 4
+// bytes behind an aligned address, as views into an allocation may.
+void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& shape) {
+  ASSERT_THAT(shape.Check("conv2d"), IsOk());
+  const auto input = random.Vector(1 + ElementCount(shape.input));
+  const auto filter = random.Vector(1 + ElementCount(shape.filter));
+  const auto output = random.Vector(1 + ElementCount(shape.output));
+  constexpr Address kOffset = sizeof(float);
+  // For sums of this many products of numbers below 1.
+  const auto tolerance = [](std::int64_t products) {
+    return 1e-6 * static_cast<double>(products + 1);
+  };
+  {
+    SCOPED_TRACE("forward");
+    std::vector<float> actual(output.size(), NAN);
+    auto expected = actual;
+    ops::Conv2dForward op{.shape = shape,
+                          .input = AddressOf(input) + kOffset,
+                          .filter = AddressOf(filter) + kOffset,
+                          .output = AddressOf(actual) + kOffset};
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.output = AddressOf(expected) + kOffset;
+    reference::Run(op);
+    ExpectClose(actual, expected, 1e-5,
+                tolerance(shape.filter[1] * shape.filter[2] * shape.filter[3]));
+  }
+  {
+    SCOPED_TRACE("backward data");
+    std::vector<float> actual(input.size(), NAN);
+    auto expected = actual;
+    ops::Conv2dBackwardData op{.shape = shape,
+                               .filter = AddressOf(filter) + kOffset,
+                               .output_gradient = AddressOf(output) + kOffset,
+                               .input_gradient = AddressOf(actual) + kOffset};
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.input_gradient = AddressOf(expected) + kOffset;
+    reference::Run(op);
+    ExpectClose(actual, expected, 1e-5,
+                tolerance(shape.filter[0] * shape.filter[2] * shape.filter[3]));
+  }
+  {
+    SCOPED_TRACE("backward filter");
+    std::vector<float> actual(filter.size(), NAN);
+    auto expected = actual;
+    ops::Conv2dBackwardFilter op{.shape = shape,
+                                 .input = AddressOf(input) + kOffset,
+                                 .output_gradient = AddressOf(output) + kOffset,
+                                 .filter_gradient = AddressOf(actual) + kOffset};
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.filter_gradient = AddressOf(expected) + kOffset;
+    reference::Run(op);
+    ExpectClose(actual, expected, 1e-5,
+                tolerance(shape.output[0] * shape.output[2] * shape.output[3]));
+  }
+}
+
+std::string ToString(const Conv2dShape& shape) {
+  return testing::PrintToString(
+      std::make_tuple(shape.input, shape.filter, shape.stride, shape.padding));
+}
+
+TEST(CpuConv2d, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t channels = random.Integer(1, 20);
+    const std::array<std::int64_t, 4> input = {random.Integer(1, 3), channels,
+                                               random.Integer(1, 17), random.Integer(1, 17)};
+    const std::array<std::int64_t, 4> filter = {random.Integer(1, 20), channels,
+                                                random.Integer(1, 5), random.Integer(1, 5)};
+    const auto shape = Conv2dShape::For(input, filter, {random.Integer(1, 3), random.Integer(1, 3)},
+                                        {random.Integer(0, 3), random.Integer(0, 3)});
+    if (!shape.Check("conv2d").ok()) continue;
+    SCOPED_TRACE(ToString(shape));
+    ExpectLikeReference(device, random, shape);
+  }
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForFullBlocksOfChannels) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({5, 16, 9, 11}, {32, 16, 3, 3}, {1, 1}, {1, 1}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 3, 30, 30}, {16, 3, 7, 7}, {2, 2}, {3, 3}));
+  ExpectLikeReference(device, random, Conv2dShape::For({3, 32, 8, 8}, {16, 32, 1, 1}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForImagesInSeveralGroups) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  // One channel counts as 16, so two of these images are more than a group.
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({5, 1, 250, 301}, {2, 1, 3, 2}, {3, 2}, {1, 0}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForPaddingBeyondTheFilter) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random, Conv2dShape::For({2, 3, 4, 5}, {2, 3, 2, 3}, {2, 3}, {5, 9}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 3, 4, 5}, {4, 3, 9, 9}, {1, 1}, {20, 9}));
+}
+
+TEST(CpuConv2d, SurvivesTheLargestStridesAndPaddings) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  constexpr std::int64_t kLargest = kDimensionLimit - 1;
+  ExpectLikeReference(
+      device, random,
+      Conv2dShape::For({2, 1, 1, 1}, {3, 1, 1, 1}, {kLargest, kLargest}, {kLargest, kLargest}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 2, 3, 100'000}, {1, 2, 3, 70'000}, {1, 9'000}, {0, 3}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 1, 3, 3}, {1, 1, 2, 2}, {1'000'000, 2'000}, {1, 1}));
+}
+
+}  // namespace
+}  // namespace acceld

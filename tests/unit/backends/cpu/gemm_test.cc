@@ -1,0 +1,263 @@
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "backends/core/rounding.h"
+#include "backends/reference/reference.h"
+#include "tests/unit/backends/core/is_status.h"
+#include "tests/unit/backends/cpu/testing.h"
+
+namespace acceld {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr std::initializer_list<Transpose> kTransposes = {Transpose::kNone, Transpose::kTranspose,
+                                                          Transpose::kConjugateTranspose};
+
+std::int64_t Count(std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+  return rows == 0 || columns == 0 ? 0 : (columns - 1) * ld + rows;
+}
+
+// Runs `op`, any of the gemms, on copies of the data, on the device and by the reference. The gaps
+// of C hold NaN, which must stay.
+template <typename T, typename GemmOp>
+void ExpectLikeReference(TestDevice& device, Random& random, GemmOp op, double tolerance) {
+  const bool plain_a = op.transpose_a == Transpose::kNone;
+  const bool plain_b = op.transpose_b == Transpose::kNone;
+  op.lda = std::max<std::int64_t>(1, plain_a ? op.m : op.k) + random.Integer(0, 3);
+  op.ldb = std::max<std::int64_t>(1, plain_b ? op.k : op.n) + random.Integer(0, 3);
+  op.ldc = std::max<std::int64_t>(1, op.m) + random.Integer(0, 3);
+  const auto a = random.Vector<T>(Count(op.lda, plain_a ? op.k : op.m, op.lda));
+  const auto b = random.Vector<T>(Count(op.ldb, plain_b ? op.n : op.k, op.ldb));
+  auto c = random.Vector<T>(Count(op.m, op.n, op.ldc));
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(c.size()); ++i) {
+    if (i % op.ldc >= op.m || op.beta == 0) c[static_cast<std::size_t>(i)] = kNaN;
+  }
+  auto expected = c;
+  op.a = AddressOf(a);
+  op.b = AddressOf(b);
+  op.c = AddressOf(c);
+  ASSERT_THAT(device.Run(Op(op)), IsOk());
+  op.c = AddressOf(expected);
+  reference::Run(op);
+  ExpectClose(c, expected, tolerance, tolerance * static_cast<double>(op.k + 1));
+}
+
+TEST(CpuGemm, AgreesWithTheReferenceForAllTransposes) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Transpose a : kTransposes) {
+    for (const Transpose b : kTransposes) {
+      for (const std::int64_t largest : {9, 40, 150}) {
+        ops::Gemm op{.transpose_a = a, .transpose_b = b};
+        op.m = random.Integer(1, largest);
+        op.n = random.Integer(1, largest);
+        op.k = random.Integer(0, largest);
+        op.alpha = random.Pick({1.0, -0.5, 0.0, 2.5});
+        op.beta = random.Pick({0.0, 1.0, -1.5});
+        op.type = DataType::kF32;
+        ExpectLikeReference<float>(device, random, op, 4e-7);
+        op.type = DataType::kF64;
+        ExpectLikeReference<double>(device, random, op, 8e-16);
+      }
+    }
+  }
+}
+
+TEST(CpuGemm, OfNoRowsOrColumnsDoesNothing) {
+  TestDevice device;
+  EXPECT_THAT(device.Run(Op(ops::Gemm{.m = 0, .n = 3, .k = 2, .lda = 1, .ldb = 2, .ldc = 1})),
+              IsOk());
+  EXPECT_THAT(device.Run(Op(ops::Gemm{.m = 3, .n = 0, .k = 2, .lda = 3, .ldb = 2, .ldc = 3})),
+              IsOk());
+}
+
+// One product of size n of which A, B and C hold one value each.
+std::vector<float> Product(TestDevice& device, std::int64_t n, std::int64_t k, float a, float b,
+                           float c, double alpha, double beta) {
+  const std::vector<float> a_data(static_cast<std::size_t>(n * k), a);
+  const std::vector<float> b_data(static_cast<std::size_t>(n * k), b);
+  std::vector<float> c_data(static_cast<std::size_t>(n * n), c);
+  EXPECT_THAT(device.Run(Op(ops::Gemm{.m = n,
+                                      .n = n,
+                                      .k = k,
+                                      .alpha = alpha,
+                                      .a = AddressOf(a_data),
+                                      .lda = n,
+                                      .b = AddressOf(b_data),
+                                      .ldb = std::max<std::int64_t>(1, k),
+                                      .beta = beta,
+                                      .c = AddressOf(c_data),
+                                      .ldc = n})),
+              IsOk());
+  return c_data;
+}
+
+class CpuGemmOfSize : public testing::TestWithParam<std::int64_t> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, CpuGemmOfSize, testing::Values(1, 5, 64, 300));
+
+TEST_P(CpuGemmOfSize, WithBetaZeroDoesNotReadC) {
+  TestDevice device;
+  EXPECT_THAT(Product(device, GetParam(), 2, 1, 1, kNaN, 1, 0), testing::Each(2));
+}
+
+TEST_P(CpuGemmOfSize, WithAlphaZeroDoesNotReadAAndB) {
+  TestDevice device;
+  EXPECT_THAT(Product(device, GetParam(), 3, kNaN, kNaN, 2, 0, 3), testing::Each(6));
+  EXPECT_THAT(Product(device, GetParam(), 3, kNaN, kNaN, kNaN, 0, 0), testing::Each(0));
+}
+
+TEST_P(CpuGemmOfSize, OverNoKScalesC) {
+  TestDevice device;
+  EXPECT_THAT(Product(device, GetParam(), 0, 1, 1, 2, 5, -0.5), testing::Each(-1));
+  EXPECT_THAT(Product(device, GetParam(), 0, 1, 1, kNaN, 5, 0), testing::Each(0));
+}
+
+TEST_P(CpuGemmOfSize, SpreadsNaNOfItsFactors) {
+  TestDevice device;
+  EXPECT_THAT(Product(device, GetParam(), 4, kNaN, 0, 0, 1, 0), testing::Each(testing::IsNan()));
+  EXPECT_THAT(Product(device, GetParam(), 4, 0, INFINITY, 0, 1, 0),
+              testing::Each(testing::IsNan()));
+  EXPECT_THAT(Product(device, GetParam(), 4, 1, 1, kNaN, 1, 1), testing::Each(testing::IsNan()));
+}
+
+TEST(CpuBatchedGemm, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 30; ++i) {
+    ops::BatchedGemm op{.type = DataType::kF64,
+                        .transpose_a = random.Pick(kTransposes),
+                        .transpose_b = random.Pick(kTransposes)};
+    op.m = random.Integer(1, 40);
+    op.n = random.Integer(1, 40);
+    op.k = random.Integer(0, 40);
+    op.lda = op.ldb = 41;
+    op.batch = random.Integer(0, 7);
+    op.alpha = random.Pick({1.0, -0.5});
+    op.beta = random.Pick({0.0, 2.0});
+    op.stride_a = random.Pick<std::int64_t>({0, 41 * 40, 7});
+    op.stride_b = random.Pick<std::int64_t>({0, 41 * 40});
+    // The products' columns interleave: column j of product i lies at (j * batch + i) * m.
+    op.ldc = op.m * std::max<std::int64_t>(1, op.batch);
+    op.stride_c = op.m;
+    const auto a = random.Vector<double>(8 * 41 * 40);
+    const auto b = random.Vector<double>(8 * 41 * 40);
+    auto c = random.Vector<double>(op.ldc * op.n);
+    auto expected = c;
+    op.a = AddressOf(a);
+    op.b = AddressOf(b);
+    op.c = AddressOf(c);
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.c = AddressOf(expected);
+    reference::Run(op);
+    ExpectClose(c, expected, 1e-14, 1e-14);
+  }
+}
+
+TEST(CpuBatchedGemm, WithAlphaZeroDoesNotReadAAndB) {
+  TestDevice device;
+  std::vector<float> c = {1, 2, 3};
+  ops::BatchedGemm op{.m = 1, .n = 1, .k = 1, .alpha = 0};
+  op.lda = op.ldb = op.ldc = 1;
+  op.stride_a = op.stride_b = op.stride_c = 1;
+  op.batch = 3;
+  op.beta = -2;
+  op.c = AddressOf(c);
+  ASSERT_THAT(device.Run(Op(op)), IsOk());
+  EXPECT_THAT(c, testing::ElementsAre(-2, -4, -6));
+}
+
+TEST(CpuGemmMixedPrecision, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 30; ++i) {
+    ops::GemmMixedPrecision op{
+        .precision = random.Pick({MixedPrecision::kF16, MixedPrecision::kBf16}),
+        .transpose_a = random.Pick(kTransposes),
+        .transpose_b = random.Pick(kTransposes)};
+    op.m = random.Integer(1, 60);
+    op.n = random.Integer(1, 60);
+    op.k = random.Integer(0, 60);
+    op.alpha = random.Pick({1.0f, -0.5f, 0.0f});
+    op.beta = random.Pick({0.0f, 1.5f});
+    ExpectLikeReference<float>(device, random, op, 1e-6);
+  }
+}
+
+TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceBeyondOneBlock) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference<float>(
+      device, random,
+      ops::GemmMixedPrecision{.transpose_a = Transpose::kTranspose, .m = 1540, .n = 3, .k = 1030},
+      2e-6);
+  ExpectLikeReference<float>(
+      device, random,
+      ops::GemmMixedPrecision{
+          .transpose_b = Transpose::kTranspose, .m = 3, .n = 1540, .k = 520, .beta = 2},
+      2e-6);
+}
+
+TEST(CpuGemmMixedPrecision, RoundsEveryPatternAsTheConversionsDo) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  std::vector<float> values = {1.0f,      65504.0f,     65519.9f, 65520.0f,  70000.0f,
+                               0x1p-14f,  0x1p-24f,     0x1p-25f, -0.0f,     INFINITY,
+                               -INFINITY, 0x1.ffep-15f, kNaN,     0x1p-126f, 0x1p-149f};
+  // Random bits, of which many are near the edges of f16.
+  while (values.size() < 60000) {
+    const auto bits = static_cast<std::uint32_t>(random.Integer(0, 0xffffffff));
+    values.push_back(std::bit_cast<float>(bits));
+    values.push_back(std::bit_cast<float>((bits & 0x8fffffff) | 0x30000000));
+  }
+  for (const MixedPrecision precision : {MixedPrecision::kF16, MixedPrecision::kBf16}) {
+    std::vector<float> rounded(values.size());
+    const std::vector<float> one = {1};
+    ASSERT_THAT(
+        device.Run(Op(ops::GemmMixedPrecision{.precision = precision,
+                                              .m = static_cast<std::int64_t>(values.size()),
+                                              .n = 1,
+                                              .k = 1,
+                                              .a = AddressOf(values),
+                                              .lda = static_cast<std::int64_t>(values.size()),
+                                              .b = AddressOf(one),
+                                              .ldb = 1,
+                                              .c = AddressOf(rounded),
+                                              .ldc = static_cast<std::int64_t>(values.size())})),
+        IsOk());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float expected = RoundTo(precision, values[i]);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(rounded[i])) << values[i];
+      } else {
+        EXPECT_EQ(rounded[i], expected) << std::hexfloat << values[i];
+      }
+    }
+  }
+}
+
+TEST(CpuGemmMixedPrecision, AccumulatesInF32) {
+  TestDevice device;
+  const std::vector<float> a(512, 1.0f / 16);
+  std::vector<float> c(1);
+  ASSERT_THAT(device.Run(Op(ops::GemmMixedPrecision{.precision = MixedPrecision::kBf16,
+                                                    .m = 1,
+                                                    .n = 1,
+                                                    .k = 512,
+                                                    .a = AddressOf(a),
+                                                    .lda = 1,
+                                                    .b = AddressOf(a),
+                                                    .ldb = 512,
+                                                    .c = AddressOf(c),
+                                                    .ldc = 1})),
+              IsOk());
+  EXPECT_EQ(c[0], 2.0f);
+}
+
+}  // namespace
+}  // namespace acceld

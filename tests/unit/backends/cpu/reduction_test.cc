@@ -1,0 +1,178 @@
+// Reduce and softmax.
+#include <cmath>
+
+#include "backends/reference/reference.h"
+#include "tests/unit/backends/core/is_status.h"
+#include "tests/unit/backends/cpu/testing.h"
+
+namespace acceld {
+namespace {
+
+constexpr std::initializer_list<ReduceOp> kReduceOps = {ReduceOp::kSum, ReduceOp::kMax,
+                                                        ReduceOp::kMin, ReduceOp::kMean};
+
+Shape RandomShape(Random& random) {
+  // Up to some ten thousand elements, so that some lengths are cut and some columns are chunked.
+  std::vector<std::int64_t> dims(static_cast<std::size_t>(random.Integer(1, 4)), 1);
+  for (std::int64_t& dim : dims) dim = random.Integer(1, 8);
+  dims[static_cast<std::size_t>(random.Integer(0, std::ssize(dims) - 1))] =
+      random.Pick<std::int64_t>({1, 33, 600, 1500});
+  return Shape(dims);
+}
+
+std::vector<float> Reduced(TestDevice& device, ReduceOp op, const Shape& shape, std::int64_t axis,
+                           const std::vector<float>& input) {
+  ops::Reduce reduce{.op = op, .shape = shape, .axis = axis, .input = AddressOf(input)};
+  std::vector<float> output(static_cast<std::size_t>(reduce.OutputCount()), NAN);
+  reduce.output = AddressOf(output);
+  EXPECT_THAT(device.Run(Op(reduce)), IsOk());
+  return output;
+}
+
+void ExpectReducedLikeReference(TestDevice& device, Random& random, ReduceOp op, const Shape& shape,
+                                std::int64_t axis) {
+  SCOPED_TRACE(shape.ToString() + ", axis " + std::to_string(axis));
+  const auto input = random.Vector(shape.ElementCount());
+  const auto actual = Reduced(device, op, shape, axis, input);
+  std::vector<float> expected(actual.size());
+  reference::Run(ops::Reduce{.op = op,
+                             .shape = shape,
+                             .axis = axis,
+                             .input = AddressOf(input),
+                             .output = AddressOf(expected)});
+  // Both sum in double, in different orders.
+  ExpectClose(actual, expected, 1.3e-7, 1e-11);
+}
+
+TEST(CpuReduce, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 60; ++i) {
+    const Shape shape = RandomShape(random);
+    ExpectReducedLikeReference(device, random, random.Pick(kReduceOps), shape,
+                               random.Integer(0, static_cast<std::int64_t>(shape.rank()) - 1));
+  }
+}
+
+TEST(CpuReduce, AgreesWithTheReferenceWhereTheLengthIsCut) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const ReduceOp op : kReduceOps) {
+    ExpectReducedLikeReference(device, random, op, {300'001}, 0);
+    ExpectReducedLikeReference(device, random, op, {3, 50'001, 5}, 1);
+    ExpectReducedLikeReference(device, random, op, {70'001, 3}, 0);
+    ExpectReducedLikeReference(device, random, op, {301, 1111}, 0);
+    ExpectReducedLikeReference(device, random, op, {301, 1111}, 1);
+  }
+}
+
+TEST(CpuReduce, LosesNoDigitsOfLongSums) {
+  TestDevice device;
+  // In f32, 2^24 + 1 is 2^24.
+  std::vector<float> input(100'000, 1);
+  input[0] = 0x1p24f;
+  EXPECT_THAT(Reduced(device, ReduceOp::kSum, {100'000}, 0, input),
+              testing::ElementsAre(0x1p24f + 100'000.0f));
+  EXPECT_THAT(Reduced(device, ReduceOp::kSum, {50'000, 2}, 0, input),
+              testing::ElementsAre(0x1p24f + 50'000.0f, 50'000));
+}
+
+TEST(CpuReduce, MaxAndMinReturnTheNumberWhereOneSideIsNaN) {
+  TestDevice device;
+  std::vector<float> input = {NAN, 2, NAN, NAN, -3, NAN};
+  EXPECT_THAT(Reduced(device, ReduceOp::kMax, {6}, 0, input), testing::ElementsAre(2));
+  EXPECT_THAT(Reduced(device, ReduceOp::kMin, {6}, 0, input), testing::ElementsAre(-3));
+  EXPECT_THAT(Reduced(device, ReduceOp::kMax, {3, 2}, 0, input), testing::ElementsAre(-3, 2));
+  EXPECT_THAT(Reduced(device, ReduceOp::kMin, {2, 3}, 1, input), testing::ElementsAre(2, -3));
+  input.assign(100, NAN);
+  for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+    EXPECT_THAT(Reduced(device, op, {100}, 0, input), testing::ElementsAre(testing::IsNan()));
+    EXPECT_THAT(Reduced(device, op, {50, 2}, 0, input), testing::Each(testing::IsNan()));
+    input[70] = -INFINITY;
+    EXPECT_THAT(Reduced(device, op, {100}, 0, input), testing::ElementsAre(-INFINITY));
+    input[70] = NAN;
+  }
+}
+
+TEST(CpuReduce, SumsSpreadNaNAndInfinity) {
+  TestDevice device;
+  EXPECT_THAT(Reduced(device, ReduceOp::kSum, {2}, 0, {1, NAN}),
+              testing::ElementsAre(testing::IsNan()));
+  EXPECT_THAT(Reduced(device, ReduceOp::kMean, {2}, 0, {INFINITY, 1}),
+              testing::ElementsAre(INFINITY));
+  EXPECT_THAT(Reduced(device, ReduceOp::kSum, {2}, 0, {INFINITY, -INFINITY}),
+              testing::ElementsAre(testing::IsNan()));
+}
+
+TEST(CpuReduce, OfAnEmptyOutputDoesNothing) {
+  TestDevice device;
+  EXPECT_THAT(device.Run(Op(ops::Reduce{.shape = {0, 3}, .axis = 1})), IsOk());
+  EXPECT_THAT(device.Run(Op(ops::Reduce{.shape = {0, 0}, .axis = 1})), IsOk());
+}
+
+std::vector<float> SoftmaxOf(TestDevice& device, const Shape& shape, std::int64_t axis,
+                             const std::vector<float>& input) {
+  std::vector<float> output(input.size(), NAN);
+  EXPECT_THAT(
+      device.Run(Op(ops::Softmax{
+          .shape = shape, .axis = axis, .input = AddressOf(input), .output = AddressOf(output)})),
+      IsOk());
+  return output;
+}
+
+TEST(CpuSoftmax, AgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (int i = 0; i < 60; ++i) {
+    const Shape shape = RandomShape(random);
+    const std::int64_t axis = random.Integer(0, static_cast<std::int64_t>(shape.rank()) - 1);
+    SCOPED_TRACE(shape.ToString() + ", axis " + std::to_string(axis));
+    auto input = random.Vector(shape.ElementCount());
+    for (float& value : input) value *= 30;
+    std::vector<float> expected(input.size());
+    reference::Run(ops::Softmax{
+        .shape = shape, .axis = axis, .input = AddressOf(input), .output = AddressOf(expected)});
+    ExpectClose(SoftmaxOf(device, shape, axis, input), expected, 5e-7, 1e-37);
+  }
+}
+
+TEST(CpuSoftmax, MayBeInPlace) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t axis : {0, 1}) {
+    auto data = random.Vector(100 * 90);
+    const auto expected = SoftmaxOf(device, {100, 90}, axis, data);
+    ASSERT_THAT(device.Run(Op(ops::Softmax{.shape = {100, 90},
+                                           .axis = axis,
+                                           .input = AddressOf(data),
+                                           .output = AddressOf(data)})),
+                IsOk());
+    EXPECT_TRUE(SameBits(data, expected));
+  }
+}
+
+TEST(CpuSoftmax, DoesNotOverflow) {
+  TestDevice device;
+  EXPECT_THAT(SoftmaxOf(device, {2}, 0, {3e38f, -3e38f}), testing::ElementsAre(1, 0));
+  EXPECT_THAT(SoftmaxOf(device, {2, 1, 2}, 0, {3e38f, 1000, 3e38f, 1000}), testing::Each(0.5f));
+}
+
+TEST(CpuSoftmax, TakesInfinityAndNaNAsTheReference) {
+  TestDevice device;
+  for (const Shape& shape : {Shape{3}, Shape{3, 1, 1}, Shape{1, 3}}) {
+    const std::int64_t axis = shape[0] == 3 ? 0 : 1;
+    EXPECT_THAT(SoftmaxOf(device, shape, axis, {-INFINITY, 1, 1}), testing::ElementsAre(0, .5, .5));
+    EXPECT_THAT(SoftmaxOf(device, shape, axis, {INFINITY, 1, 1}),
+                testing::Contains(testing::IsNan()));
+    EXPECT_THAT(SoftmaxOf(device, shape, axis, {NAN, 1, 1}), testing::Each(testing::IsNan()));
+    EXPECT_THAT(SoftmaxOf(device, shape, axis, {-INFINITY, -INFINITY, -INFINITY}),
+                testing::Each(testing::IsNan()));
+  }
+}
+
+}  // namespace
+}  // namespace acceld
