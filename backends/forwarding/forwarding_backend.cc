@@ -1,0 +1,91 @@
+#include "backends/forwarding/forwarding_backend.h"
+
+#include <utility>
+
+namespace acceld {
+
+absl::Status ForwardingBackend::Init() { return target_.Init(); }
+
+absl::StatusOr<Address> ForwardingBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
+  return target_.Alloc(bytes, options);
+}
+
+absl::Status ForwardingBackend::Free(Address address) { return target_.Free(address); }
+
+absl::Status ForwardingBackend::CopyHtoD(Address target, absl::Span<const std::byte> source,
+                                         std::optional<Stream> stream) {
+  return target_.CopyHtoD(target, source, stream);
+}
+
+absl::Status ForwardingBackend::CopyDtoH(absl::Span<std::byte> target, Address source,
+                                         std::optional<Stream> stream) {
+  return target_.CopyDtoH(target, source, stream);
+}
+
+absl::StatusOr<absl::Span<std::byte>> ForwardingBackend::AllocHost(std::uint64_t bytes) {
+  return target_.AllocHost(bytes);
+}
+
+absl::Status ForwardingBackend::FreeHost(std::byte* data) { return target_.FreeHost(data); }
+
+absl::StatusOr<absl::Span<std::byte>> ForwardingBackend::Map(Address address) {
+  return target_.Map(address);
+}
+
+absl::Status ForwardingBackend::Unmap(Address address) { return target_.Unmap(address); }
+
+absl::Status ForwardingBackend::Run(Op op, Stream stream) {
+  return target_.Run(std::move(op), stream);
+}
+
+absl::StatusOr<Stream> ForwardingBackend::CreateStream(const StreamOptions& options) {
+  return target_.CreateStream(options);
+}
+
+absl::Status ForwardingBackend::DestroyStream(Stream stream) {
+  return target_.DestroyStream(stream);
+}
+
+absl::StatusOr<Event> ForwardingBackend::CreateEvent() { return target_.CreateEvent(); }
+
+absl::Status ForwardingBackend::DestroyEvent(Event event) { return target_.DestroyEvent(event); }
+
+absl::Status ForwardingBackend::RecordEvent(Event event, Stream stream) {
+  return target_.RecordEvent(event, stream);
+}
+
+absl::Status ForwardingBackend::WaitEvent(Stream stream, Event event) {
+  return target_.WaitEvent(stream, event);
+}
+
+absl::StatusOr<bool> ForwardingBackend::QueryEvent(Event event) {
+  return target_.QueryEvent(event);
+}
+
+absl::Status ForwardingBackend::SynchronizeEvent(Event event) {
+  return target_.SynchronizeEvent(event);
+}
+
+absl::StatusOr<std::chrono::nanoseconds> ForwardingBackend::ElapsedTime(Event start, Event stop) {
+  return target_.ElapsedTime(start, stop);
+}
+
+absl::Status ForwardingBackend::SynchronizeStream(Stream stream) {
+  return target_.SynchronizeStream(stream);
+}
+
+absl::Status ForwardingBackend::Synchronize() { return target_.Synchronize(); }
+
+std::string ForwardingBackend::name() const { return target_.name(); }
+
+bool ForwardingBackend::initialized() const { return target_.initialized(); }
+
+Capabilities ForwardingBackend::capabilities() const { return target_.capabilities(); }
+
+std::vector<DeviceInfo> ForwardingBackend::devices() const { return target_.devices(); }
+
+Tile ForwardingBackend::RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const {
+  return target_.RecommendedTile(m, n, k);
+}
+
+}  // namespace acceld
