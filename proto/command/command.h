@@ -1,0 +1,114 @@
+// A command: everything a client can do in a session, as plain structs. Transports turn their own
+// encoding into these; the session knows only these. The fields are those of
+// proto/acceld/v1/command.proto.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "backends/core/handles.h"
+#include "backends/ops/op.h"
+
+namespace acceld::command {
+
+struct Run {
+  Op op;
+};
+
+struct Write {
+  Address target = 0;
+  absl::Span<const std::byte> data;
+  // Keeps `data` where the command outlives its sender's buffer; may be null.
+  std::shared_ptr<const void> owner = nullptr;
+};
+
+struct Read {
+  Address source = 0;
+  std::uint64_t size_bytes = 0;
+  // Leaves an error of the stream for the next synchronization.
+  bool keep_error = false;
+};
+
+struct Alloc {
+  // 0 lets the daemon choose.
+  Address address = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+struct Free {
+  Address address = 0;
+};
+
+struct CreateStream {
+  // 0 lets the daemon choose.
+  Stream stream{0};
+  int priority = 0;
+};
+
+// Destroys the command's stream.
+struct DestroyStream {};
+
+struct CreateEvent {
+  // 0 lets the daemon choose.
+  Event event{0};
+};
+
+struct DestroyEvent {
+  Event event{0};
+};
+
+struct RecordEvent {
+  Event event{0};
+};
+
+struct WaitEvent {
+  Event event{0};
+};
+
+struct QueryEvent {
+  Event event{0};
+};
+
+struct SynchronizeEvent {
+  Event event{0};
+};
+
+struct ElapsedTime {
+  Event start{0};
+  Event stop{0};
+};
+
+struct SynchronizeStream {};
+
+struct Synchronize {};
+
+}  // namespace acceld::command
+
+namespace acceld {
+
+struct Command {
+  Stream stream = kDefaultStream;
+  std::variant<command::Run, command::Write, command::Read, command::Alloc, command::Free,
+               command::CreateStream, command::DestroyStream, command::CreateEvent,
+               command::DestroyEvent, command::RecordEvent, command::WaitEvent, command::QueryEvent,
+               command::SynchronizeEvent, command::ElapsedTime, command::SynchronizeStream,
+               command::Synchronize>
+      action;
+};
+
+// What a command returns besides its status; monostate for most.
+using CommandValue = std::variant<std::monostate, Address, std::string /* bytes read */, Stream,
+                                  Event, bool /* reached */, std::chrono::nanoseconds>;
+
+struct CommandResult {
+  absl::Status status;
+  CommandValue value;
+};
+
+}  // namespace acceld
