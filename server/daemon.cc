@@ -1,0 +1,202 @@
+#include "server/daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <vector>
+
+#include "backends/core/status.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "server/config/default_socket.h"
+#include "server/config/policy.h"
+#include "server/logging/logging.h"
+#include "server/self_check.h"
+#include "server/service/file_limit.h"
+#include "server/service/sd_notify.h"
+#include "server/session/session_table.h"
+#include "server/transport/acceptor.h"
+#include "server/transport/grpc/grpc_server.h"
+#include "server/version.h"
+
+namespace acceld {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How often draining looks whether all work is done.
+constexpr std::chrono::milliseconds kDrainPoll{5};
+
+// How long answers may take to leave once all work is done.
+constexpr std::chrono::milliseconds kFlushGrace{2000};
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+SessionLimits ToSessionLimits(const Limits& limits) {
+  SessionLimits session;
+  session.message_bytes = limits.max_message_bytes;
+  session.message_commands = limits.max_commands_per_message;
+  session.streams = limits.max_streams;
+  session.events = limits.max_events;
+  session.allocations = limits.max_allocations;
+  session.sessions = limits.max_sessions;
+  session.commands_in_flight = limits.max_in_flight_commands;
+  session.bytes_in_flight = limits.max_in_flight_bytes;
+  session.lease_ms = static_cast<std::uint32_t>(limits.session_idle_timeout.count());
+  return session;
+}
+
+// The sockets systemd passed, or else the Unix socket; and what --listen names.
+absl::StatusOr<std::vector<Listener>> OpenListeners(const Config& config) {
+  ACCELD_ASSIGN_OR_RETURN(std::vector<Listener> listeners, TakeInheritedListeners());
+  if (listeners.empty() || !config.socket.empty()) {
+    std::string path = config.socket;
+    if (path.empty()) {
+      ACCELD_ASSIGN_OR_RETURN(path, DefaultSocketPath());
+    }
+    ACCELD_ASSIGN_OR_RETURN(Listener listener, ListenUnix(path, config.socket_mode));
+    listeners.push_back(std::move(listener));
+  }
+  for (const std::string& host_port : config.listen) {
+    ACCELD_ASSIGN_OR_RETURN(std::vector<Listener> tcp, ListenTcp(host_port));
+    for (Listener& listener : tcp) listeners.push_back(std::move(listener));
+  }
+  return listeners;
+}
+
+void NotifyOrLog(std::string_view state) {
+  if (absl::Status notified = NotifyServiceManager(state); !notified.ok()) {
+    Log(LogLevel::kWarning, "the service manager was not told",
+        {{"error", std::string(notified.message())}});
+  }
+}
+
+// Wakes the daemon's thread: a signal, or an administrator's request to drain.
+class StopRequests {
+ public:
+  StopRequests() {
+    const sigset_t signals = StopSignals();
+    signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    drain_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  }
+
+  bool ok() const { return signals_.valid() && drain_.valid(); }
+
+  // Any thread may call it.
+  void RequestDrain() const {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(drain_.get(), &one, sizeof one);
+  }
+
+  // Waits for a request, at most `timeout`; negative waits for good. Returns whether there was one.
+  // Only a signal counts where `signals_only`.
+  bool Wait(std::chrono::milliseconds timeout, bool signals_only) const {
+    pollfd polled[] = {{signals_.get(), POLLIN, 0}, {drain_.get(), POLLIN, 0}};
+    if (poll(polled, signals_only ? 1 : 2, static_cast<int>(timeout.count())) <= 0) return false;
+    signalfd_siginfo info;
+    if (polled[0].revents != 0 && read(signals_.get(), &info, sizeof info) == sizeof info) {
+      Log(LogLevel::kInfo, "got a signal",
+          {{"signal", strsignal(static_cast<int>(info.ssi_signo))}});
+      return true;
+    }
+    return polled[1].revents != 0;
+  }
+
+ private:
+  UniqueFd signals_;
+  UniqueFd drain_;
+};
+
+// Finishes what was accepted, until `config.drain_timeout` or another signal.
+void Drain(const Config& config, const StopRequests& requests, SessionTable& sessions,
+           GrpcServer& grpc) {
+  Log(LogLevel::kInfo, "draining", {{"sessions", sessions.List().size()}});
+  NotifyOrLog("STOPPING=1\nSTATUS=Draining.");
+  grpc.SetServing(false);
+  sessions.Drain();
+  const auto deadline = Clock::now() + config.drain_timeout;
+  bool interrupted = false;
+  while (!sessions.Idle() && Clock::now() < deadline && !interrupted) {
+    interrupted = requests.Wait(kDrainPoll, /*signals_only=*/true);
+  }
+  if (!sessions.Idle()) {
+    Log(LogLevel::kWarning, "stopping with work unfinished", {{"second_signal", interrupted}});
+  }
+  for (const auto& session : sessions.List()) {
+    sessions.End(*session, WithReason(absl::UnavailableError("The daemon has drained and stops."),
+                                      reason::kDraining));
+  }
+  grpc.Shutdown(interrupted ? std::chrono::milliseconds(0) : kFlushGrace);
+}
+
+}  // namespace
+
+void BlockDaemonSignals() {
+  const sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+absl::Status RunDaemon(const Config& config, Registry registry) {
+  const auto started = Clock::now();
+  signal(SIGPIPE, SIG_IGN);
+  RaiseFileLimit();
+  const StopRequests requests;
+  if (!requests.ok()) return DeviceError("The system gave no descriptor for signals.");
+
+  ACCELD_ASSIGN_OR_RETURN(std::vector<Listener> listeners, OpenListeners(config));
+  std::vector<std::string> endpoints;
+  for (const Listener& listener : listeners) endpoints.push_back(listener.endpoint());
+
+  DevicePool devices(std::move(registry), config.backend);
+  ACCELD_ASSIGN_OR_RETURN(const DevicePool::Choice choice, devices.Choose({}));
+  ACCELD_RETURN_IF_ERROR(CheckDevice(*choice.device));
+
+  const SessionLimits limits = ToSessionLimits(config.limits);
+  ConnectionTable connections;
+  SessionTable sessions(devices, limits);
+  ACCELD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<GrpcServer> grpc,
+      GrpcServer::Start(
+          {.sessions = sessions, .devices = devices, .connections = connections, .limits = limits},
+          [&config](const Peer& peer) { return IsAdmin(config, peer); },
+          [&requests] { requests.RequestDrain(); }));
+  const Protocol http2{.prefix = kHttp2Preface, .handler = [&grpc](UniqueFd fd, const Peer&) {
+                         grpc->Serve(std::move(fd));
+                       }};
+  AcceptorOptions options{.handshake_timeout = config.limits.handshake_timeout,
+                          .max_pending = config.limits.max_pending_connections,
+                          .max_connections = config.limits.max_connections};
+  options.on_closed = [&sessions](const Peer& peer) { sessions.EndConnection(peer.connection_id); };
+  ACCELD_ASSIGN_OR_RETURN(const std::unique_ptr<Acceptor> acceptor,
+                          Acceptor::Start(std::move(listeners), {http2}, &connections, options));
+
+  // Scripts read the addresses off stdout; everything else goes to the log.
+  for (const std::string& endpoint : endpoints) fmt::print("listening on {}\n", endpoint);
+  std::fflush(stdout);
+  Log(LogLevel::kInfo, "serving",
+      {{"version", kVersion},
+       {"endpoints", fmt::format("{}", fmt::join(endpoints, ","))},
+       {"device", choice.explanation},
+       {"start_ms", (Clock::now() - started) / std::chrono::milliseconds(1)}});
+  NotifyOrLog(fmt::format("READY=1\nSTATUS=Serving {} on {}.", Name(choice.device->info().kind),
+                          fmt::join(endpoints, ", ")));
+
+  requests.Wait(std::chrono::milliseconds(-1), /*signals_only=*/false);
+  // Newcomers are still let in while it drains, so that they are told why they get no session.
+  Drain(config, requests, sessions, *grpc);
+  acceptor->Close();
+  Log(LogLevel::kInfo, "stopped");
+  return absl::OkStatus();
+}
+
+}  // namespace acceld

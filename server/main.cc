@@ -1,0 +1,47 @@
+// acceld: owns this machine's accelerators and lets many processes use them.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "backends/registry/builtin.h"
+#include "server/config/flags.h"
+#include "server/daemon.h"
+#include "server/logging/logging.h"
+#include "server/version.h"
+
+namespace {
+
+// The OpenMP library keeps threads spinning after a parallel region, or lets them sleep so deep
+// that the next region starts milliseconds late; a short spin is best of both. It reads the setting
+// when it is loaded, before main, so the process starts itself once more with it.
+void SetOpenMpSpin(char** argv) {
+  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "1000", 1);
+  // By its real path, which gives the process its name. Where this fails, the daemon is only
+  // slower.
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) execv(path.c_str(), argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  SetOpenMpSpin(argv);
+  const acceld::Config config = acceld::ParseCommandLineOrExit(argc, argv, acceld::kVersion);
+  acceld::SetUpLogging(config.log_level, config.log_format);
+  acceld::BlockDaemonSignals();
+  acceld::Registry registry =
+      acceld::BuiltinRegistry({.threads = static_cast<int>(config.cpu_threads),
+                               .memory_limit_bytes = config.cpu_memory_limit_bytes});
+  registry.ProbeAll();
+  const absl::Status ran = acceld::RunDaemon(config, std::move(registry));
+  if (ran.ok()) return EXIT_SUCCESS;
+  acceld::Log(acceld::LogLevel::kError, "acceld cannot run",
+              {{"error", std::string(ran.message())}});
+  // An address that cannot be listened on is a mistake of the configuration.
+  return absl::IsInvalidArgument(ran) ? acceld::kExitUsage : EXIT_FAILURE;
+}

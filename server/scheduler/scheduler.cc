@@ -1,0 +1,102 @@
+#include "server/scheduler/scheduler.h"
+
+#include <algorithm>
+
+namespace acceld {
+namespace {
+
+void EndCancelled(WorkDone& done) {
+  done({.status = absl::CancelledError("The session has ended."),
+        .finished = std::chrono::steady_clock::now()});
+}
+
+}  // namespace
+
+void Flow::Submit(DeviceQueue queue, const Work& work, WorkDone done) {
+  scheduler_.Submit(*this, {queue, &work, std::move(done)});
+}
+
+void Flow::Cancel() { scheduler_.Cancel(*this); }
+
+Scheduler::~Scheduler() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  thread_.join();
+}
+
+void Scheduler::Submit(Flow& flow, Flow::Entry entry) {
+  {
+    MutexLock lock(mutex_);
+    if (!flow.cancelled_) {
+      if (flow.waiting_.empty()) turns_.push_back(&flow);
+      flow.waiting_.push_back(std::move(entry));
+      return Dispatch();
+    }
+  }
+  EndCancelled(entry.done);
+}
+
+void Scheduler::Cancel(Flow& flow) {
+  std::deque<Flow::Entry> cancelled;
+  {
+    MutexLock lock(mutex_);
+    flow.cancelled_ = true;
+    std::swap(cancelled, flow.waiting_);
+    std::erase(turns_, &flow);
+  }
+  for (Flow::Entry& entry : cancelled) EndCancelled(entry.done);
+}
+
+void Scheduler::Dispatch() {
+  if (dispatching_) return;
+  dispatching_ = true;
+  for (int round = 0; round < kMaxRounds && CanDispatch(); ++round) DispatchNext();
+  rest_left_ = CanDispatch();
+  dispatching_ = rest_left_;
+  if (rest_left_ || stopping_) changed_.NotifyAll();
+}
+
+void Scheduler::DispatchRest() {
+  MutexLock lock(mutex_);
+  while (true) {
+    changed_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) {
+      return rest_left_ || (stopping_ && !dispatching_ && in_flight_ == 0);
+    });
+    if (!rest_left_) return;
+    rest_left_ = false;
+    while (CanDispatch()) DispatchNext();
+    dispatching_ = false;
+  }
+}
+
+void Scheduler::DispatchNext() {
+  Flow& flow = *turns_.front();
+  turns_.pop_front();
+  Flow::Entry entry = std::move(flow.waiting_.front());
+  flow.waiting_.pop_front();
+  if (!flow.waiting_.empty()) turns_.push_back(&flow);
+  ++in_flight_;
+  const bool is_op = std::holds_alternative<Op>(*entry.work);
+  MutexUnlock unlock(mutex_);
+  // The work's owner keeps the flow until its callback returns.
+  device_.Submit(entry.queue, *entry.work,
+                 [this, &flow, is_op, done = std::move(entry.done)](
+                     const WorkResult& result) mutable { OnDone(flow, is_op, done, result); });
+}
+
+void Scheduler::OnDone(Flow& flow, bool is_op, WorkDone& done, const WorkResult& result) {
+  if (is_op) ++flow.ops_;
+  flow.device_time_ns_ += result.device_time.count();
+  // The session's next work joins its flow before the next turn is given.
+  done(result);
+  MutexLock lock(mutex_);
+  --in_flight_;
+  Dispatch();
+  // Nothing is touched once the lock is released: the scheduler may be destroyed then.
+  if (stopping_) changed_.NotifyAll();
+}
+
+}  // namespace acceld

@@ -1,0 +1,45 @@
+#include "server/transport/grpc/read_call.h"
+
+#include <algorithm>
+
+#include "backends/core/status.h"
+#include "proto/wire/grpc_status.h"
+
+namespace acceld {
+
+ReadCall::ReadCall(const ServiceContext& service, grpc::CallbackServerContext& call,
+                   const v1::ReadRequest& request)
+    : stream_(Stream{request.stream()}),
+      source_(request.source()),
+      remaining_bytes_(request.size_bytes()) {
+  auto session = FindSession(service, call, request.session_secret());
+  absl::Status checked = session.status();
+  if (checked.ok()) checked = (*session)->CheckRange(source_, remaining_bytes_, "The source");
+  if (!checked.ok()) {
+    Finish(ToGrpcStatus(checked));
+  } else {
+    session_ = *std::move(session);
+    ReadChunk();
+  }
+}
+
+void ReadCall::OnWriteDone(bool ok) {
+  if (!ok) return Finish(grpc::Status::CANCELLED);
+  ReadChunk();
+}
+
+void ReadCall::ReadChunk() {
+  if (remaining_bytes_ == 0) return Finish(grpc::Status::OK);
+  session_->Touch();
+  const std::uint64_t bytes = std::min(remaining_bytes_, session_->limits().read_bytes);
+  const command::Read read{.source = source_, .size_bytes = bytes, .keep_error = false};
+  source_ += bytes;
+  remaining_bytes_ -= bytes;
+  session_->Submit({.stream = stream_, .action = read}, [this](CommandResult result) {
+    if (!result.status.ok()) return Finish(ToGrpcStatus(result.status));
+    response_.set_data(std::move(std::get<std::string>(result.value)));
+    StartWrite(&response_);
+  });
+}
+
+}  // namespace acceld

@@ -1,0 +1,33 @@
+// One Read call: bytes that leave in chunks, each of which is a read command of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "acceld/v1/compute.pb.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/transport/grpc/caller.h"
+
+namespace acceld {
+
+class ReadCall final : public grpc::ServerWriteReactor<v1::ReadResponse> {
+ public:
+  // The reactor of a new call; it deletes itself.
+  ReadCall(const ServiceContext& service, grpc::CallbackServerContext& call,
+           const v1::ReadRequest& request);
+
+ private:
+  void OnWriteDone(bool ok) override;
+  void OnDone() override { delete this; }
+
+  // Submits the read of the next chunk; it is sent when it is there.
+  void ReadChunk();
+
+  std::shared_ptr<Session> session_;
+  Stream stream_{0};
+  Address source_ = 0;
+  std::uint64_t remaining_bytes_ = 0;
+  v1::ReadResponse response_;
+};
+
+}  // namespace acceld

@@ -1,0 +1,101 @@
+// One Submit call: a client's sequence of commands, taken as they arrive and answered as they
+// finish.
+//
+// The life of a message:
+//  1. gRPC reads it; OnReadDone.
+//  2. Proceed takes its commands one by one: decoded, then submitted to the session. Where the
+//  session has
+//     too much in flight it stops, and nothing more is read, so the client is slowed down by
+//     HTTP/2.
+//  3. The session calls OnCommandDone for each, from any thread, in any order.
+//  4. MaybeWrite sends what there is to say, one message at a time: the number up to which all
+//  commands
+//     have finished, and the results that have something to say.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "acceld/v1/compute.pb.h"
+#include "backends/core/mutex.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/transport/grpc/caller.h"
+
+namespace acceld {
+
+class SubmitCall final : public grpc::ServerBidiReactor<v1::SubmitRequest, v1::SubmitResponse>,
+                         public std::enable_shared_from_this<SubmitCall> {
+ public:
+  // The reactor of a new call; it deletes itself.
+  static SubmitCall* Start(const ServiceContext& service, grpc::CallbackServerContext& call);
+
+ private:
+  SubmitCall(const ServiceContext& service, grpc::CallbackServerContext& call)
+      : service_(service), call_(call) {}
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  // Finds and holds the session that the first message names.
+  absl::Status Attach();
+  // Submits commands of the message that was read, as many as there is room for.
+  void Proceed();
+  // `answer` says that the result is sent even where it has nothing to say.
+  void OnCommandDone(std::uint64_t sequence, std::uint64_t bytes, bool answer,
+                     CommandResult result);
+  // Takes no more commands, and ends the call when those taken are answered.
+  void EndWith(const absl::Status& why) ACCELD_EXCLUDES(mutex_);
+
+  bool HasRoom() const ACCELD_REQUIRES(mutex_);
+  void MaybeWrite() ACCELD_REQUIRES(mutex_);
+  void MaybeFinish() ACCELD_REQUIRES(mutex_);
+
+  const ServiceContext& service_;
+  grpc::CallbackServerContext& call_;
+  // Keeps this object until gRPC is done with it.
+  std::shared_ptr<SubmitCall> self_;
+  std::shared_ptr<Session> session_;
+  SessionHold hold_;
+  std::uint64_t on_end_ = 0;
+  bool has_channel_ = false;
+
+  // Of the message being taken; touched by one thread at a time.
+  v1::SubmitRequest request_;
+  int next_command_ = 0;
+
+  Mutex mutex_;
+  // Commands taken so far; their sequence numbers are 1 to this.
+  std::uint64_t accepted_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // All commands up to this have finished; `done_beyond_` says which of those after it have.
+  std::uint64_t finished_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::deque<bool> done_beyond_ ACCELD_GUARDED_BY(mutex_);
+  std::uint32_t in_flight_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Bytes written by commands in flight, and read but not sent yet.
+  std::uint64_t bytes_in_flight_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Whether Proceed stopped for want of room.
+  bool paused_ ACCELD_GUARDED_BY(mutex_) = false;
+
+  // Results that wait for the next message, with their bytes.
+  struct Pending {
+    v1::CommandResult result;
+    std::uint64_t bytes;
+  };
+  std::deque<Pending> results_ ACCELD_GUARDED_BY(mutex_);
+  v1::SubmitResponse response_;
+  std::uint64_t response_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::uint64_t reported_ ACCELD_GUARDED_BY(mutex_) = 0;
+  bool greeted_ ACCELD_GUARDED_BY(mutex_) = false;
+  bool writing_ ACCELD_GUARDED_BY(mutex_) = false;
+  bool input_ended_ ACCELD_GUARDED_BY(mutex_) = false;
+  // Set where the server ends the call.
+  std::optional<absl::Status> end_ ACCELD_GUARDED_BY(mutex_);
+  // The client is gone, so nothing more is sent.
+  bool broken_ ACCELD_GUARDED_BY(mutex_) = false;
+  bool finishing_ ACCELD_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace acceld
