@@ -1,0 +1,42 @@
+// Opens a backend on a daemon.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "backends/compute_backend.h"
+#include "backends/core/values.h"
+
+namespace acceld {
+
+struct ConnectOptions {
+  // The kind of device; any by default, which is the best the daemon has.
+  std::optional<BackendKind> kind{};
+  // The device's number among those of its kind.
+  std::optional<int> ordinal{};
+  // The device's UUID.
+  std::optional<std::string> uuid{};
+  // A label for the daemon's logs and listings, at most 64 bytes. The program's name by default.
+  std::string client_name{};
+  // How long to wait for the daemon to answer.
+  absl::Duration timeout = absl::Seconds(10);
+};
+
+// Connects to the daemon at `endpoint`, opens a session on it, and returns an initialized backend,
+// whose memory, streams and events live until it is destroyed.
+//
+// `endpoint` is `unix:/path`, `host:port` or `[::1]:port`. If it is empty, the first that is there
+// of: the environment variable ACCELD_ENDPOINT; the user's socket,
+// $XDG_RUNTIME_DIR/acceld/acceld.sock; the system's, /run/acceld/acceld.sock.
+//
+// Errors: invalid argument where the endpoint has none of these forms; kUnavailable where no daemon
+// answers, naming what was tried and how to start one; unsupported where the daemon has no such
+// device.
+absl::StatusOr<std::unique_ptr<ComputeBackend>> Connect(std::string_view endpoint = {},
+                                                        const ConnectOptions& options = {});
+
+}  // namespace acceld

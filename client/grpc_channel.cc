@@ -1,0 +1,189 @@
+#include "client/grpc_channel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/core/status.h"
+#include "fmt/format.h"
+#include "proto/wire/command_wire.h"
+#include "proto/wire/grpc_status.h"
+
+namespace acceld {
+namespace {
+
+// A sender waits beyond these.
+constexpr std::size_t kMaxCommandsInFlight = 65536;
+constexpr std::uint64_t kMaxBytesInFlight = 32 << 20;
+
+// A message is full at this many bytes, so that the daemon starts on it while the next is being
+// made.
+constexpr std::uint64_t kFullMessageBytes = 1 << 20;
+
+// More than the encoding of any command takes besides the bytes of a write.
+constexpr std::uint64_t kCommandBytes = 512;
+
+// What calls return once the Submit call has ended with `status`.
+absl::Status WhyClosed(const absl::Status& status) {
+  const std::string reason = GetReason(status);
+  const std::string_view message(status.message().data(), status.message().size());
+  // Whatever gRPC reports of itself, to the caller the daemon is gone.
+  if (reason.empty()) {
+    return WithReason(
+        absl::UnavailableError(fmt::format("The connection to the daemon is lost: {}",
+                                           message.empty() ? "it has ended the call." : message)),
+        reason::kConnectionLost);
+  }
+  if (status.code() != absl::StatusCode::kCancelled) return status;
+  return WithReason(
+      absl::UnavailableError(fmt::format("The daemon has ended the session: {}", message)), reason);
+}
+
+std::uint64_t BytesOf(const Command& command) {
+  if (const auto* write = std::get_if<command::Write>(&command.action)) return write->data.size();
+  if (const auto* read = std::get_if<command::Read>(&command.action)) return read->size_bytes;
+  return 0;
+}
+
+}  // namespace
+
+GrpcChannel::GrpcChannel(v1::Compute::Stub& stub, const std::string& secret,
+                         const v1::Limits& limits, OnError on_error)
+    : max_message_commands_(limits.message_commands()),
+      max_message_bytes_(std::min(limits.message_bytes(), kFullMessageBytes)),
+      on_error_(std::move(on_error)) {
+  stub.async()->Submit(&context_, this);
+  MutexLock lock(mutex_);
+  requests_.emplace_back().set_session_secret(secret);
+  StartRead(&response_);
+  StartCall();
+  MaybeWrite();
+}
+
+GrpcChannel::~GrpcChannel() {
+  context_.TryCancel();
+  MutexLock lock(mutex_);
+  changed_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) { return done_; });
+}
+
+absl::Status GrpcChannel::status() const {
+  MutexLock lock(mutex_);
+  return status_;
+}
+
+bool GrpcChannel::HasRoom(std::uint64_t bytes) const {
+  if (entries_.empty()) return true;
+  return entries_.size() < kMaxCommandsInFlight && bytes_in_flight_ + bytes <= kMaxBytesInFlight;
+}
+
+void GrpcChannel::WaitForRoom(std::uint64_t bytes) {
+  MutexLock lock(mutex_);
+  changed_.Wait(mutex_, [&]() ACCELD_REQUIRES(mutex_) { return !status_.ok() || HasRoom(bytes); });
+}
+
+std::uint64_t GrpcChannel::Send(const Command& command, Done done) {
+  MutexLock lock(mutex_);
+  const std::uint64_t number = first_ + entries_.size();
+  if (!status_.ok()) {
+    const absl::Status status = status_;
+    MutexUnlock unlock(mutex_);
+    if (done) done({.status = status, .value = {}});
+    return number;
+  }
+  const std::uint64_t bytes = BytesOf(command);
+  const bool full = !requests_.empty() &&
+                    (requests_.back().commands_size() >= static_cast<int>(max_message_commands_) ||
+                     filling_bytes_ + kCommandBytes > max_message_bytes_);
+  if (requests_.size() <= (writing_ ? 1u : 0u) || full) {
+    requests_.emplace_back();
+    filling_bytes_ = 0;
+  }
+  v1::Command& wire = *requests_.back().add_commands();
+  ToWire(command, wire);
+  filling_bytes_ += bytes + kCommandBytes;
+  bytes_in_flight_ += bytes;
+  entries_.push_back({.done = std::move(done), .stream = command.stream, .bytes = bytes});
+  MaybeWrite();
+  return number;
+}
+
+void GrpcChannel::MaybeWrite() {
+  if (writing_ || requests_.empty() || !status_.ok()) return;
+  writing_ = true;
+  StartWrite(&requests_.front());
+}
+
+void GrpcChannel::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  requests_.pop_front();
+  if (ok) MaybeWrite();
+}
+
+GrpcChannel::Entry* GrpcChannel::Find(std::uint64_t number) {
+  if (number < first_ || number - first_ >= entries_.size()) return nullptr;
+  return &entries_[number - first_];
+}
+
+void GrpcChannel::OnReadDone(bool ok) {
+  if (!ok) return;  // OnDone follows, with the reason.
+  for (v1::CommandResult& result : *response_.mutable_results()) TakeResult(std::move(result));
+  FinishUpTo(response_.finished_sequence());
+  response_.Clear();
+  StartRead(&response_);
+}
+
+void GrpcChannel::TakeResult(v1::CommandResult&& wire) {
+  const std::uint64_t number = wire.sequence();
+  Done done;
+  Stream stream{0};
+  {
+    MutexLock lock(mutex_);
+    Entry* entry = Find(number);
+    if (entry == nullptr || entry->finished) return;
+    entry->finished = true;
+    done = std::move(entry->done);
+    stream = entry->stream;
+  }
+  CommandResult result = FromWire(std::move(wire));
+  if (done) {
+    done(std::move(result));
+  } else if (!result.status.ok()) {
+    on_error_(number, stream, result.status);
+  }
+}
+
+void GrpcChannel::FinishUpTo(std::uint64_t number) {
+  std::deque<Done> finished;
+  {
+    MutexLock lock(mutex_);
+    while (!entries_.empty() && first_ <= number) {
+      Entry& entry = entries_.front();
+      bytes_in_flight_ -= entry.bytes;
+      if (!entry.finished && entry.done) finished.push_back(std::move(entry.done));
+      entries_.pop_front();
+      ++first_;
+    }
+    changed_.NotifyAll();
+  }
+  for (Done& done : finished) done({});
+}
+
+void GrpcChannel::OnDone(const grpc::Status& status) {
+  const absl::Status why = WhyClosed(FromGrpcStatus(status));
+  std::deque<Entry> unfinished;
+  {
+    MutexLock lock(mutex_);
+    status_ = why;
+    std::swap(unfinished, entries_);
+    first_ += unfinished.size();
+    changed_.NotifyAll();
+  }
+  for (Entry& entry : unfinished) {
+    if (!entry.finished && entry.done) entry.done({.status = why, .value = {}});
+  }
+  MutexLock lock(mutex_);
+  done_ = true;
+  changed_.NotifyAll();
+}
+
+}  // namespace acceld

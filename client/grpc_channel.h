@@ -1,0 +1,74 @@
+// Commands over gRPC: one Submit call. What is sent while a message is on its way is collected and
+// leaves in the next one, so that a busy sender's messages carry many commands and an idle one's
+// leave at once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "acceld/v1/compute.grpc.pb.h"
+#include "backends/core/mutex.h"
+#include "client/command_channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/client_callback.h"
+
+namespace acceld {
+
+class GrpcChannel final : public CommandChannel,
+                          private grpc::ClientBidiReactor<v1::SubmitRequest, v1::SubmitResponse> {
+ public:
+  // Starts to submit to the session with `secret`. `stub` outlives the channel.
+  GrpcChannel(v1::Compute::Stub& stub, const std::string& secret, const v1::Limits& limits,
+              OnError on_error);
+  // Cancels what is not finished.
+  ~GrpcChannel() override;
+
+  void WaitForRoom(std::uint64_t bytes) override;
+  std::uint64_t Send(const Command& command, Done done) override;
+  absl::Status status() const override;
+
+ private:
+  // A command that is not finished, or whose result is known before those of earlier ones.
+  struct Entry {
+    Done done;
+    Stream stream{0};
+    std::uint64_t bytes = 0;
+    bool finished = false;
+  };
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+  // Sends what is collected, unless a message is on its way.
+  void MaybeWrite() ACCELD_REQUIRES(mutex_);
+  bool HasRoom(std::uint64_t bytes) const ACCELD_REQUIRES(mutex_);
+  // The entry of command `number`, null where the daemon names one that is not in flight.
+  Entry* Find(std::uint64_t number) ACCELD_REQUIRES(mutex_);
+  void TakeResult(v1::CommandResult&& wire);
+  // Finishes all commands up to `number`.
+  void FinishUpTo(std::uint64_t number);
+
+  const std::uint64_t max_message_commands_;
+  const std::uint64_t max_message_bytes_;
+  const OnError on_error_;
+  grpc::ClientContext context_;
+  v1::SubmitResponse response_;
+
+  mutable Mutex mutex_;
+  CondVar changed_;
+  // By number; the first is `first_`.
+  std::deque<Entry> entries_ ACCELD_GUARDED_BY(mutex_);
+  std::uint64_t first_ ACCELD_GUARDED_BY(mutex_) = 1;
+  std::uint64_t bytes_in_flight_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Messages that wait; the last one is being filled. The front is on its way while `writing_`.
+  std::deque<v1::SubmitRequest> requests_ ACCELD_GUARDED_BY(mutex_);
+  std::uint64_t filling_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+  bool writing_ ACCELD_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ACCELD_GUARDED_BY(mutex_);
+  bool done_ ACCELD_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace acceld

@@ -1,0 +1,377 @@
+#include "client/remote_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/core/status.h"
+#include "backends/core/waiter.h"
+#include "backends/ops/check_op.h"
+#include "fmt/format.h"
+
+namespace acceld {
+namespace {
+
+absl::StatusOr<std::byte*> AllocateHostMemory(std::uint64_t bytes) {
+  void* data = nullptr;
+  if (posix_memalign(&data, kAddressAlignment, bytes) != 0) {
+    return OutOfMemory(fmt::format("The host has no {} bytes of memory.", bytes));
+  }
+  return static_cast<std::byte*>(data);
+}
+
+absl::Status LimitExceeded(std::string_view what, std::size_t limit) {
+  return OutOfMemory(fmt::format("There are {} {} already, the most a client may have at a time; "
+                                 "destroy one first.",
+                                 limit, what),
+                     reason::kLimitExceeded);
+}
+
+// The value of a command that has one of type T.
+template <typename T>
+absl::StatusOr<T> ValueOf(CommandResult&& result) {
+  ACCELD_RETURN_IF_ERROR(result.status);
+  if (T* value = std::get_if<T>(&result.value)) return std::move(*value);
+  return DeviceError("The daemon answered a command without the value it returns.");
+}
+
+absl::Status NoMappableMemory() { return UnsupportedError("The backend has no mappable memory."); }
+
+// What the commands of one copy to the host share: it is done when all have answered.
+class HostCopy {
+ public:
+  HostCopy(std::size_t commands, std::shared_ptr<const void> host)
+      : unfinished_(commands), host_(std::move(host)) {}
+
+  void Take(absl::Span<std::byte> target, CommandResult result) {
+    absl::StatusOr<std::string> data = ValueOf<std::string>(std::move(result));
+    absl::Status status = data.status();
+    if (status.ok() && data->size() != target.size()) {
+      status = DeviceError(fmt::format("The daemon answered a read of {} bytes with {}.",
+                                       target.size(), data->size()));
+    }
+    if (status.ok()) std::memcpy(target.data(), data->data(), target.size());
+    MutexLock lock(mutex_);
+    if (status_.ok()) status_ = std::move(status);
+    if (--unfinished_ == 0) done_.NotifyAll();
+  }
+
+  absl::Status Wait() {
+    MutexLock lock(mutex_);
+    done_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) { return unfinished_ == 0; });
+    return status_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar done_;
+  std::size_t unfinished_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status status_ ACCELD_GUARDED_BY(mutex_);
+  const std::shared_ptr<const void> host_;
+};
+
+}  // namespace
+
+RemoteBackend::RemoteBackend(std::string endpoint, ConnectOptions options)
+    : endpoint_(std::move(endpoint)),
+      options_(std::move(options)),
+      host_memory_(AllocateHostMemory, [](std::byte* data, std::uint64_t) { std::free(data); }) {}
+
+RemoteBackend::~RemoteBackend() {
+  // The threads that the connection needs to be closed are the parent's.
+  if (fork_guard_.InChild()) (void)session_.release();
+}
+
+absl::Status RemoteBackend::Init() {
+  MutexLock lock(init_mutex_);
+  if (initialized_) return absl::OkStatus();
+  ACCELD_ASSIGN_OR_RETURN(
+      session_, OpenSession(endpoint_, options_,
+                            [this](std::uint64_t number, Stream stream, const absl::Status& error) {
+                              OnLateError(number, stream, error);
+                            }));
+  initialized_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::Ready() const {
+  if (fork_guard_.InChild()) {
+    return NotInitialized(
+        "The backend belongs to the parent of this process; connect anew after a fork.",
+        reason::kForkedProcess);
+  }
+  if (!initialized_) return NotInitialized("The backend is not initialized; call Init first.");
+  return channel().status();
+}
+
+absl::Status RemoteBackend::CheckStream(Stream stream) const {
+  if (streams_.contains(stream)) return absl::OkStatus();
+  return InvalidArgument(
+      fmt::format("Stream {} does not exist.", static_cast<std::uint64_t>(stream)),
+      reason::kUnknownStream);
+}
+
+absl::Status RemoteBackend::CheckEvent(Event event) const {
+  if (events_.contains(event)) return absl::OkStatus();
+  return InvalidArgument(fmt::format("Event {} does not exist.", static_cast<std::uint64_t>(event)),
+                         reason::kUnknownEvent);
+}
+
+template <typename Check>
+absl::StatusOr<RemoteBackend::Answer> RemoteBackend::Ask(const Command& command, Check check) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  const Waiter<CommandResult> answer;
+  std::uint64_t number = 0;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(check());
+    number = channel().Send(command, answer);
+  }
+  return Answer{.number = number, .result = answer.Wait()};
+}
+
+void RemoteBackend::OnLateError(std::uint64_t number, Stream stream, const absl::Status& error) {
+  MutexLock lock(errors_mutex_);
+  late_errors_.try_emplace(stream, LateError{.number = number, .status = error});
+}
+
+absl::Status RemoteBackend::TakeLateError(std::optional<Stream> stream, std::uint64_t number,
+                                          absl::Status status) {
+  MutexLock lock(errors_mutex_);
+  LateError earliest;
+  for (auto it = late_errors_.begin(); it != late_errors_.end();) {
+    const auto error = it++;
+    if (error->second.number > number || (stream.has_value() && error->first != *stream)) continue;
+    if (earliest.status.ok() || error->second.number < earliest.number) earliest = error->second;
+    late_errors_.erase(error);
+  }
+  return status.ok() ? earliest.status : status;
+}
+
+// ---- Memory ----
+
+absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  if (options.mappable) return NoMappableMemory();
+  if (bytes == 0) return InvalidArgument("Alloc of 0 bytes: an allocation has at least 1 byte.");
+  // The daemon chooses the address, since Alloc waits for it anyway.
+  const Command alloc{.action = command::Alloc{.address = 0, .size_bytes = bytes}};
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(alloc, [] { return absl::OkStatus(); }));
+  ACCELD_ASSIGN_OR_RETURN(const Address base, ValueOf<Address>(std::move(answer.result)));
+  MutexLock lock(mutex_);
+  addresses_.Insert(std::make_shared<Allocation>(base, bytes, nullptr));
+  return base;
+}
+
+absl::Status RemoteBackend::Free(Address address) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(addresses_.Remove(address).status());
+  Post({.action = command::Free{address}});
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::CopyHtoD(Address target, absl::Span<const std::byte> source,
+                                     std::optional<Stream> stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  const Stream used = stream.value_or(kDefaultStream);
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckStream(used));
+    if (source.empty()) return absl::OkStatus();
+    ACCELD_RETURN_IF_ERROR(
+        addresses_.Find(target, source.size(), "The target of a copy to the device").status());
+  }
+  const std::size_t chunk_bytes = session().write_bytes;
+  for (std::size_t offset = 0; offset < source.size(); offset += chunk_bytes) {
+    const auto chunk = source.subspan(offset, chunk_bytes);
+    channel().WaitForRoom(chunk.size());
+    MutexLock lock(mutex_);
+    Post({.stream = used, .action = command::Write{.target = target + offset, .data = chunk}});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::CopyDtoH(absl::Span<std::byte> target, Address source,
+                                     std::optional<Stream> stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  const Stream used = stream.value_or(kDefaultStream);
+  std::shared_ptr<const void> host;
+  if (stream.has_value()) host = host_memory_.Find(target);
+  const bool waits = host == nullptr;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckStream(used));
+    if (target.empty()) return absl::OkStatus();
+    ACCELD_RETURN_IF_ERROR(
+        addresses_.Find(source, target.size(), "The source of a copy from the device").status());
+  }
+  const std::size_t chunk_bytes = session().read_bytes;
+  const std::size_t chunks = (target.size() + chunk_bytes - 1) / chunk_bytes;
+  const auto copy = std::make_shared<HostCopy>(chunks, std::move(host));
+  std::uint64_t number = 0;
+  for (std::size_t offset = 0; offset < target.size(); offset += chunk_bytes) {
+    const auto chunk = target.subspan(offset, chunk_bytes);
+    const command::Read read{
+        .source = source + offset, .size_bytes = chunk.size(), .keep_error = !waits};
+    channel().WaitForRoom(chunk.size());
+    MutexLock lock(mutex_);
+    number = channel().Send({.stream = used, .action = read}, [copy, chunk](CommandResult result) {
+      copy->Take(chunk, std::move(result));
+    });
+  }
+  if (!waits) return absl::OkStatus();
+  return TakeLateError(used, number, copy->Wait());
+}
+
+absl::StatusOr<absl::Span<std::byte>> RemoteBackend::AllocHost(std::uint64_t bytes) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  return host_memory_.Alloc(bytes);
+}
+
+absl::Status RemoteBackend::FreeHost(std::byte* data) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  return host_memory_.Free(data);
+}
+
+absl::StatusOr<absl::Span<std::byte>> RemoteBackend::Map(Address) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  return NoMappableMemory();
+}
+
+absl::Status RemoteBackend::Unmap(Address) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  return NoMappableMemory();
+}
+
+// ---- Work ----
+
+absl::Status RemoteBackend::Run(Op op, Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  channel().WaitForRoom(0);
+  MutexLock lock(mutex_);
+  ACCELD_ASSIGN_OR_RETURN(const CheckedOp checked,
+                          CheckOp(op, session().supported_ops, addresses_));
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  if (!checked.nothing_to_do) Post({.stream = stream, .action = command::Run{std::move(op)}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Stream> RemoteBackend::CreateStream(const StreamOptions& options) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  if (streams_.size() >= session().streams) return LimitExceeded("streams", session().streams);
+  const Stream stream{stream_numbers_.TakeClient()};
+  streams_.insert(stream);
+  Post({.action = command::CreateStream{.stream = stream, .priority = options.priority}});
+  return stream;
+}
+
+absl::Status RemoteBackend::DestroyStream(Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  if (stream == kDefaultStream) return InvalidArgument("The default stream cannot be destroyed.");
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  streams_.erase(stream);
+  Post({.stream = stream, .action = command::DestroyStream{}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Event> RemoteBackend::CreateEvent() {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  if (events_.size() >= session().events) return LimitExceeded("events", session().events);
+  const Event event{event_numbers_.TakeClient()};
+  events_.insert(event);
+  Post({.action = command::CreateEvent{event}});
+  return event;
+}
+
+absl::Status RemoteBackend::DestroyEvent(Event event) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckEvent(event));
+  events_.erase(event);
+  Post({.action = command::DestroyEvent{event}});
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::RecordEvent(Event event, Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  channel().WaitForRoom(0);
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  ACCELD_RETURN_IF_ERROR(CheckEvent(event));
+  Post({.stream = stream, .action = command::RecordEvent{event}});
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::WaitEvent(Stream stream, Event event) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  channel().WaitForRoom(0);
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  ACCELD_RETURN_IF_ERROR(CheckEvent(event));
+  Post({.stream = stream, .action = command::WaitEvent{event}});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> RemoteBackend::QueryEvent(Event event) {
+  const Command query{.action = command::QueryEvent{event}};
+  const auto check = [&]() ACCELD_REQUIRES(mutex_) { return CheckEvent(event); };
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(query, check));
+  return ValueOf<bool>(std::move(answer.result));
+}
+
+absl::Status RemoteBackend::SynchronizeEvent(Event event) {
+  const Command synchronize{.action = command::SynchronizeEvent{event}};
+  const auto check = [&]() ACCELD_REQUIRES(mutex_) { return CheckEvent(event); };
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(synchronize, check));
+  return answer.result.status;
+}
+
+absl::StatusOr<std::chrono::nanoseconds> RemoteBackend::ElapsedTime(Event start, Event stop) {
+  const Command elapsed{.action = command::ElapsedTime{.start = start, .stop = stop}};
+  const auto check = [&]() ACCELD_REQUIRES(mutex_) {
+    ACCELD_RETURN_IF_ERROR(CheckEvent(start));
+    return CheckEvent(stop);
+  };
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(elapsed, check));
+  return ValueOf<std::chrono::nanoseconds>(std::move(answer.result));
+}
+
+absl::Status RemoteBackend::SynchronizeStream(Stream stream) {
+  const Command synchronize{.stream = stream, .action = command::SynchronizeStream{}};
+  const auto check = [&]() ACCELD_REQUIRES(mutex_) { return CheckStream(stream); };
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(synchronize, check));
+  return TakeLateError(stream, answer.number, std::move(answer.result.status));
+}
+
+absl::Status RemoteBackend::Synchronize() {
+  const Command synchronize{.action = command::Synchronize{}};
+  ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(synchronize, [] { return absl::OkStatus(); }));
+  return TakeLateError(std::nullopt, answer.number, std::move(answer.result.status));
+}
+
+// ---- Descriptions ----
+
+std::string RemoteBackend::name() const {
+  if (initialized_) return std::string(Name(session().device.kind));
+  return options_.kind.has_value() ? std::string(Name(*options_.kind)) : "remote";
+}
+
+Capabilities RemoteBackend::capabilities() const {
+  return initialized_ ? session().device.capabilities : Capabilities{};
+}
+
+std::vector<DeviceInfo> RemoteBackend::devices() const {
+  if (!initialized_) return {};
+  if (!Ready().ok()) return {session().device};
+  return {session_->CurrentDevice()};
+}
+
+Tile RemoteBackend::RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const {
+  return acceld::RecommendedTile(capabilities(), m, n, k);
+}
+
+}  // namespace acceld
