@@ -78,8 +78,13 @@ RemoteBackend::RemoteBackend(std::string endpoint, ConnectOptions options)
       host_memory_(AllocateHostMemory, [](std::byte* data, std::uint64_t) { std::free(data); }) {}
 
 RemoteBackend::~RemoteBackend() {
-  // The threads that the connection needs to be closed are the parent's.
-  if (fork_guard_.InChild()) (void)session_.release();
+  if (fork_guard_.InChild()) {
+    // The threads that the connection needs to be closed are the parent's.
+    (void)session_.release();
+  } else {
+    // Before the members that its callbacks use.
+    session_.reset();
+  }
 }
 
 absl::Status RemoteBackend::Init() {

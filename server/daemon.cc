@@ -186,7 +186,8 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
   Log(LogLevel::kInfo, "serving",
       {{"version", kVersion},
        {"endpoints", fmt::format("{}", fmt::join(endpoints, ","))},
-       {"device", choice.explanation},
+       {"device", std::string(Name(choice.device->info().kind))},
+       {"ordinal", choice.device->info().ordinal},
        {"start_ms", (Clock::now() - started) / std::chrono::milliseconds(1)}});
   NotifyOrLog(fmt::format("READY=1\nSTATUS=Serving {} on {}.", Name(choice.device->info().kind),
                           fmt::join(endpoints, ", ")));

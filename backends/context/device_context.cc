@@ -388,7 +388,7 @@ absl::Status DeviceContext::Synchronize(Done&& done) {
     auto join = std::make_shared<Join>();
     join->earliest = std::exchange(left_error_, {});
     join->done = std::move(done);
-    const auto add = [&](StreamState& stream) {
+    const auto add = [&](StreamState& stream) ACCELD_REQUIRES(mutex_) {
       if (stream.items.empty() && !stream.error) return;
       ++join->remaining;
       Append(stream, MarkerItem{join}, nullptr);

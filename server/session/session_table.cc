@@ -88,7 +88,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Open(OpenRequest request)
        {"client", session->info().client_name},
        {"transport", session->info().transport},
        {"device", std::string(Name(session->info().device.kind))},
-       {"choice", session->info().choice}});
+       {"ordinal", session->info().device.ordinal}});
   return created;
 }
 
