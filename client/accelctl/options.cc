@@ -116,7 +116,7 @@ absl::StatusOr<Options> ParseOptions(const std::vector<std::string>& arguments) 
   ACCELD_ASSIGN_OR_RETURN(CommandLine line, ParseCommandLine(arguments));
   Options options{.help = line.help, .version = absl::GetFlag(FLAGS_version)};
   if (options.version) return options;
-  if (!line.words.empty() && line.words[0] == "help") {
+  if (!line.words.empty() && (line.words[0] == "help" || line.words[0] == "-h")) {
     options.help = true;
     line.words.erase(line.words.begin());
   }

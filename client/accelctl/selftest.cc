@@ -52,14 +52,10 @@ double MaxErrorOf(const Bytes& expected, const Bytes& actual) {
     T got;
     std::memcpy(&want, &expected[i], sizeof(T));
     std::memcpy(&got, &actual[i], sizeof(T));
+    if (std::isfinite(want)) largest = std::max(largest, std::abs(static_cast<double>(want)));
     if (got == want || (std::isnan(got) && std::isnan(want))) continue;
     if (!std::isfinite(got) || !std::isfinite(want)) return std::numeric_limits<double>::infinity();
     difference = std::max(difference, std::abs(static_cast<double>(got) - want));
-  }
-  for (std::size_t i = 0; i + sizeof(T) <= expected.size(); i += sizeof(T)) {
-    T want;
-    std::memcpy(&want, &expected[i], sizeof(T));
-    if (std::isfinite(want)) largest = std::max(largest, std::abs(static_cast<double>(want)));
   }
   return difference / largest;
 }
