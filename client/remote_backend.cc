@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
 #include "backends/core/waiter.h"
 #include "backends/ops/check_op.h"
@@ -20,13 +21,6 @@ absl::StatusOr<std::byte*> AllocateHostMemory(std::uint64_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-absl::Status LimitExceeded(std::string_view what, std::size_t limit) {
-  return OutOfMemory(fmt::format("There are {} {} already, the most a client may have at a time; "
-                                 "destroy one first.",
-                                 limit, what),
-                     reason::kLimitExceeded);
-}
-
 // The value of a command that has one of type T.
 template <typename T>
 absl::StatusOr<T> ValueOf(CommandResult&& result) {
@@ -34,8 +28,6 @@ absl::StatusOr<T> ValueOf(CommandResult&& result) {
   if (T* value = std::get_if<T>(&result.value)) return std::move(*value);
   return DeviceError("The daemon answered a command without the value it returns.");
 }
-
-absl::Status NoMappableMemory() { return UnsupportedError("The backend has no mappable memory."); }
 
 // What the commands of one copy to the host share: it is done when all have answered.
 class HostCopy {
@@ -111,15 +103,12 @@ absl::Status RemoteBackend::Ready() const {
 
 absl::Status RemoteBackend::CheckStream(Stream stream) const {
   if (streams_.contains(stream)) return absl::OkStatus();
-  return InvalidArgument(
-      fmt::format("Stream {} does not exist.", static_cast<std::uint64_t>(stream)),
-      reason::kUnknownStream);
+  return UnknownStream(stream);
 }
 
 absl::Status RemoteBackend::CheckEvent(Event event) const {
   if (events_.contains(event)) return absl::OkStatus();
-  return InvalidArgument(fmt::format("Event {} does not exist.", static_cast<std::uint64_t>(event)),
-                         reason::kUnknownEvent);
+  return UnknownEvent(event);
 }
 
 template <typename Check>
@@ -158,7 +147,7 @@ absl::Status RemoteBackend::TakeLateError(std::optional<Stream> stream, std::uin
 absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
   ACCELD_RETURN_IF_ERROR(Ready());
   if (options.mappable) return NoMappableMemory();
-  if (bytes == 0) return InvalidArgument("Alloc of 0 bytes: an allocation has at least 1 byte.");
+  if (bytes == 0) return EmptyAllocation();
   // The daemon chooses the address, since Alloc waits for it anyway.
   const Command alloc{.action = command::Alloc{.address = 0, .size_bytes = bytes}};
   ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(alloc, [] { return absl::OkStatus(); }));
@@ -275,7 +264,7 @@ absl::StatusOr<Stream> RemoteBackend::CreateStream(const StreamOptions& options)
 absl::Status RemoteBackend::DestroyStream(Stream stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
   MutexLock lock(mutex_);
-  if (stream == kDefaultStream) return InvalidArgument("The default stream cannot be destroyed.");
+  if (stream == kDefaultStream) return DefaultStreamStays();
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   streams_.erase(stream);
   Post({.stream = stream, .action = command::DestroyStream{}});

@@ -1,4 +1,4 @@
-// A stream's queue of work, as DeviceContext runs it.
+// A stream's queue of work, as StreamSet runs it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace acceld {
 
-class DeviceContext;
+class StreamSet;
 
 namespace internal {
 
@@ -55,8 +55,8 @@ struct Item {
   absl::AnyInvocable<void(absl::Status)> done = nullptr;
   // Numbers all items of a context in the order of submission.
   std::uint64_t submission = 0;
-  // Set while the item is with the device, which then keeps the context.
-  std::shared_ptr<DeviceContext> context = nullptr;
+  // Set while the item is with the device, which then keeps the streams.
+  std::shared_ptr<StreamSet> streams = nullptr;
 };
 
 // What is left of an item: to be let go, and then `done` called, once no lock is held.

@@ -1,5 +1,6 @@
 #include "backends/local/local_backend.h"
 
+#include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
 #include "backends/core/waiter.h"
 
@@ -101,12 +102,12 @@ absl::Status LocalBackend::FreeHost(std::byte* data) {
 
 absl::StatusOr<absl::Span<std::byte>> LocalBackend::Map(Address) {
   ACCELD_RETURN_IF_ERROR(Ready().status());
-  return UnsupportedError("The backend has no mappable memory.");
+  return NoMappableMemory();
 }
 
 absl::Status LocalBackend::Unmap(Address) {
   ACCELD_RETURN_IF_ERROR(Ready().status());
-  return UnsupportedError("The backend has no mappable memory.");
+  return NoMappableMemory();
 }
 
 // ---- Work ----

@@ -1,0 +1,50 @@
+// Errors that in process and through the daemon are the same to the letter.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "backends/core/handles.h"
+#include "backends/core/status.h"
+#include "fmt/format.h"
+
+namespace acceld {
+
+inline absl::Status UnknownStream(Stream stream) {
+  return InvalidArgument(
+      fmt::format("Stream {} does not exist.", static_cast<std::uint64_t>(stream)),
+      reason::kUnknownStream);
+}
+
+inline absl::Status UnknownEvent(Event event) {
+  return InvalidArgument(fmt::format("Event {} does not exist.", static_cast<std::uint64_t>(event)),
+                         reason::kUnknownEvent);
+}
+
+inline absl::Status DefaultStreamStays() {
+  return InvalidArgument("The default stream cannot be destroyed.");
+}
+
+// `what` is "streams", "events" or "allocations".
+inline absl::Status LimitExceeded(std::string_view what, std::size_t limit) {
+  return OutOfMemory(fmt::format("There are {} {} already, the most a client may have at a time; "
+                                 "destroy one first.",
+                                 limit, what),
+                     reason::kLimitExceeded);
+}
+
+inline absl::Status EmptyAllocation() {
+  return InvalidArgument("Alloc of 0 bytes: an allocation has at least 1 byte.");
+}
+
+inline absl::Status NoMappableMemory() {
+  return UnsupportedError("The backend has no mappable memory.");
+}
+
+inline absl::Status SessionEnded() {
+  return NotInitialized("The session has ended.", reason::kSessionEnded);
+}
+
+}  // namespace acceld

@@ -1,0 +1,142 @@
+// The streams and events of a context: each stream's items in order, with events and errors as
+// ComputeBackend promises. Nothing here waits: what takes time calls `done` when it is finished.
+//
+// The life of an item: it is appended to its stream. Pump hands the first work of each stream to
+// the sink (the device, or the daemon's scheduler) and, when that calls back, the next; what is no
+// work for the device (events, synchronizations) it carries out itself.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/compute_backend.h"
+#include "backends/context/handle_range.h"
+#include "backends/context/stream_state.h"
+#include "backends/core/mutex.h"
+#include "backends/device.h"
+
+namespace acceld {
+
+// Thread-safe. `done` callbacks run without a lock, on any thread, in a call or after it; they must
+// not block. They are called exactly once where the call returned OK. Where it returned an error
+// they are not called, and still the caller's.
+class StreamSet : public std::enable_shared_from_this<StreamSet> {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  virtual ~StreamSet();
+
+  // ---- Streams and events; 0 lets the context choose the number ----
+
+  absl::StatusOr<Stream> CreateStream(const StreamOptions& options, Stream chosen = Stream{0});
+  absl::Status DestroyStream(Stream stream);
+  absl::StatusOr<Event> CreateEvent(Event chosen = Event{0});
+  absl::Status DestroyEvent(Event event);
+  absl::Status RecordEvent(Event event, Stream stream, Done&& done = nullptr);
+  absl::Status WaitEvent(Stream stream, Event event, Done&& done = nullptr);
+  absl::StatusOr<bool> QueryEvent(Event event);
+  absl::Status SynchronizeEvent(Event event, Done&& done);
+  absl::StatusOr<std::chrono::nanoseconds> ElapsedTime(Event start, Event stop);
+  absl::Status SynchronizeStream(Stream stream, Done&& done);
+  absl::Status Synchronize(Done&& done);
+
+  // ---- Life ----
+
+  // Waits until fewer than `limit` items are unfinished, so that no queue grows without bound. May
+  // run callbacks meanwhile; not to be called from one.
+  void WaitForRoom(std::size_t limit);
+
+  // Drops all work that has not started and ends what waits with kCancelled. Every later call
+  // fails.
+  void Close();
+
+ protected:
+  // The default stream uses `default_queue`. `device` outlives the set.
+  StreamSet(Device& device, std::shared_ptr<WorkSink> sink, DeviceQueue default_queue,
+            std::size_t max_streams, std::size_t max_events);
+
+  // Appends work to a stream.
+  absl::Status Submit(Stream stream, internal::WorkItem work, Done&& done);
+  // For work that turned out to be none: only checks the stream.
+  absl::Status SubmitNothing(Stream stream, Done&& done);
+
+ private:
+  absl::Status CheckOpen() const ACCELD_REQUIRES(mutex_);
+  absl::StatusOr<internal::StreamState*> FindStream(Stream stream) ACCELD_REQUIRES(mutex_);
+  absl::StatusOr<std::shared_ptr<internal::EventRecord>*> FindEvent(Event event)
+      ACCELD_REQUIRES(mutex_);
+
+  // Appends an item; Pump must follow once the lock is released.
+  void Append(internal::StreamState& stream, decltype(internal::Item::action) action, Done done)
+      ACCELD_REQUIRES(mutex_);
+  void MarkReady(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
+  // Ends an item; its stream then takes it out.
+  void Finish(internal::Item& item, absl::Status status) ACCELD_REQUIRES(mutex_);
+  // Ends an item that has not started, and whoever waits for it, with `status`.
+  void Cancel(internal::Item& item, const absl::Status& status) ACCELD_REQUIRES(mutex_);
+  // Ends the first item of a stream.
+  void FinishFront(internal::StreamState& stream, absl::Status status) ACCELD_REQUIRES(mutex_);
+  void Complete(Done done, absl::Status status) ACCELD_REQUIRES(mutex_);
+
+  // Runs callbacks and advances streams until there is nothing left to do. One thread at a time
+  // does; a second one that comes leaves its work to the first. A thread that has done much leaves
+  // the rest to one that waits for room, if there is one, so that nobody works for others for ever.
+  void Pump() ACCELD_EXCLUDES(mutex_);
+  // Lets go of what is finished, and calls back; false where there is nothing.
+  bool CallBack() ACCELD_REQUIRES(mutex_);
+  // Advances a stream as far as it goes without the device; returns the item to hand to the device,
+  // if that comes next.
+  internal::Item* Advance(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
+  // Carries out a stream's first item, which is no work for the device. False where it must wait.
+  bool AdvanceControl(internal::StreamState& stream, internal::Item& item) ACCELD_REQUIRES(mutex_);
+  void Reach(internal::EventRecord& record, const internal::StreamError& error)
+      ACCELD_REQUIRES(mutex_);
+  void OnWorkDone(internal::StreamState& stream, internal::Item& item, const WorkResult& result);
+  // Keeps a stream that takes no more work until its items are finished.
+  void Leave(std::unique_ptr<internal::StreamState> stream) ACCELD_REQUIRES(mutex_);
+  void RemoveIfOver(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
+  static void TakeEarlier(internal::StreamError& earliest, internal::StreamError error);
+
+  Device& device_;
+  const std::shared_ptr<WorkSink> sink_;
+  const std::size_t max_streams_;
+  const std::size_t max_events_;
+
+  mutable Mutex mutex_;
+  bool closed_ ACCELD_GUARDED_BY(mutex_) = false;
+  // By number. Destroyed streams move to `leaving_` until their items are finished.
+  absl::flat_hash_map<Stream, std::unique_ptr<internal::StreamState>> streams_
+      ACCELD_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<internal::StreamState>> leaving_ ACCELD_GUARDED_BY(mutex_);
+  HandleRange stream_numbers_ ACCELD_GUARDED_BY(mutex_);
+  std::size_t creating_streams_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // The latest record of each event; null where it was never recorded.
+  absl::flat_hash_map<Event, std::shared_ptr<internal::EventRecord>> events_
+      ACCELD_GUARDED_BY(mutex_);
+  HandleRange event_numbers_ ACCELD_GUARDED_BY(mutex_);
+  // The earliest error of streams that are gone, for Synchronize.
+  internal::StreamError left_error_ ACCELD_GUARDED_BY(mutex_);
+
+  std::uint64_t submissions_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::size_t unfinished_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::size_t room_waiters_ ACCELD_GUARDED_BY(mutex_) = 0;
+  CondVar room_;
+  bool pumping_ ACCELD_GUARDED_BY(mutex_) = false;
+  // Whether who waits for room is to pump.
+  bool pump_wanted_ ACCELD_GUARDED_BY(mutex_) = false;
+  std::deque<internal::StreamState*> ready_ ACCELD_GUARDED_BY(mutex_);
+  std::vector<internal::Finished> finished_ ACCELD_GUARDED_BY(mutex_);
+  // Of streams that are over.
+  std::vector<DeviceQueue> old_queues_ ACCELD_GUARDED_BY(mutex_);
+};
+
+}  // namespace acceld

@@ -1,0 +1,118 @@
+// A device for tests of what is above a device: it really copies and fills its memory, and does
+// nothing else. FaultyDevice around it holds back and fails its work.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backends/core/mutex.h"
+#include "backends/null/null_device.h"
+
+namespace acceld {
+
+class HostDevice : public NullDevice {
+ public:
+  // Without threads, work runs inside Submit; else it runs in these, each queue's in order.
+  explicit HostDevice(int threads = 0) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { WorkerLoop(); });
+  }
+  ~HostDevice() override {
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      changed_.NotifyAll();
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // Called at the start of the calls they are named for. Set them before others use the device.
+  std::function<void()> on_allocate;
+  std::function<void()> on_release;
+  std::function<void()> on_create_queue;
+  std::function<void()> on_destroy_queue;
+
+  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {
+    if (on_allocate) on_allocate();
+    return NullDevice::Allocate(bytes, options);
+  }
+  void Release(std::byte* data, std::uint64_t bytes) override {
+    if (on_release) on_release();
+    NullDevice::Release(data, bytes);
+  }
+  absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {
+    if (on_create_queue) on_create_queue();
+    return NullDevice::CreateQueue(priority);
+  }
+  void DestroyQueue(DeviceQueue queue) override {
+    if (on_destroy_queue) on_destroy_queue();
+    NullDevice::DestroyQueue(queue);
+  }
+
+  void Submit(DeviceQueue queue, const Work& work, WorkDone done) override {
+    if (threads_.empty()) return Execute(work, done);
+    MutexLock lock(mutex_);
+    Queue& waiting = queues_[queue];
+    waiting.work.emplace_back(&work, std::move(done));
+    if (!waiting.running) ready_.push_back(queue);
+    waiting.running = true;
+    changed_.NotifyAll();
+  }
+
+ private:
+  struct Queue {
+    std::deque<std::pair<const Work*, WorkDone>> work;
+    // Whether it is in `ready_` or a thread works on it.
+    bool running = false;
+  };
+
+  static void Execute(const Work& work, WorkDone& done) {
+    if (const auto* write = std::get_if<HostToDevice>(&work)) {
+      std::memcpy(write->target, write->source, write->bytes);
+    } else if (const auto* read = std::get_if<DeviceToHost>(&work)) {
+      std::memcpy(read->target, read->source, read->bytes);
+    } else if (const auto* fill = std::get_if<ops::Memset>(&std::get<Op>(work))) {
+      std::memset(reinterpret_cast<void*>(fill->target), fill->value, fill->bytes);
+    } else if (const auto* copy = std::get_if<ops::CopyDtoD>(&std::get<Op>(work))) {
+      std::memcpy(reinterpret_cast<void*>(copy->target),
+                  reinterpret_cast<const void*>(copy->source), copy->bytes);
+    }
+    done({.status = {},
+          .device_time = std::chrono::microseconds(1),
+          .finished = std::chrono::steady_clock::now()});
+  }
+
+  void WorkerLoop() {
+    MutexLock lock(mutex_);
+    while (true) {
+      changed_.Wait(mutex_,
+                    [this]() ACCELD_REQUIRES(mutex_) { return stopping_ || !ready_.empty(); });
+      if (ready_.empty()) return;
+      const DeviceQueue queue = ready_.front();
+      ready_.pop_front();
+      auto next = std::move(queues_[queue].work.front());
+      queues_[queue].work.pop_front();
+      {
+        MutexUnlock unlock(mutex_);
+        Execute(*next.first, next.second);
+        next.second = nullptr;
+      }
+      Queue& waiting = queues_[queue];
+      waiting.running = !waiting.work.empty();
+      if (waiting.running) ready_.push_back(queue);
+    }
+  }
+
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<DeviceQueue, Queue> queues_ ACCELD_GUARDED_BY(mutex_);
+  std::deque<DeviceQueue> ready_ ACCELD_GUARDED_BY(mutex_);
+  bool stopping_ ACCELD_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace acceld
