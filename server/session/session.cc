@@ -50,6 +50,16 @@ void Session::Submit(Command command, Done done) {
   std::visit([&](auto& action) { Do(action, command.stream, std::move(done)); }, command.action);
 }
 
+bool Session::TakeBytes(std::uint64_t bytes) {
+  std::uint64_t held = held_bytes_;
+  do {
+    if (held > 0 && (held >= limits_.bytes_in_flight || bytes > limits_.bytes_in_flight - held)) {
+      return false;
+    }
+  } while (!held_bytes_.compare_exchange_weak(held, held + bytes));
+  return true;
+}
+
 void Session::Finish(Done& done, CommandResult result) {
   done(std::move(result));
   --in_flight_;

@@ -69,6 +69,12 @@ class Session : public std::enable_shared_from_this<Session> {
   // How many commands are submitted and not finished.
   std::uint32_t in_flight() const { return in_flight_; }
 
+  // Counts memory that calls besides the command channel hold for the session; false where it would
+  // go over the limit of bytes in flight. One call alone may hold any number, so that a limit below
+  // the size of a message is not the end of it.
+  bool TakeBytes(std::uint64_t bytes);
+  void ReturnBytes(std::uint64_t bytes) { held_bytes_ -= bytes; }
+
   // Drops what has not started and frees everything; later commands fail with SESSION_ENDED. Calls
   // the callbacks of OnEnd. Only the first call counts.
   void End(const absl::Status& why);
@@ -127,6 +133,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<Flow> flow_;
   const std::shared_ptr<DeviceContext> context_;
   std::atomic<std::uint32_t> in_flight_{0};
+  std::atomic<std::uint64_t> held_bytes_{0};
   std::atomic<bool> channel_taken_{false};
   std::atomic<std::chrono::steady_clock::time_point> last_used_{std::chrono::steady_clock::now()};
   std::atomic<bool> draining_{false};

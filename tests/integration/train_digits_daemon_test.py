@@ -1,79 +1,17 @@
 """train_digits through a daemon: what it gives is what it gives in its own process, bit for bit.
 
-    train_digits_daemon_test.py TRAIN_DIGITS ACCELD
+    train_digits_daemon_test.py TRAIN_DIGITS
 """
 
 import os
-import select
-import shutil
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import train_digits_program
 import unittest_main
+from daemon import Daemon
 
 TRAIN_DIGITS = ""
-ACCELD = ""
-
-TIMEOUT_S = 60
-
-
-class Daemon:
-    """An acceld on a socket in a folder of its own."""
-
-    def __init__(self):
-        # TEST_TMPDIR is too long for the path of a socket.
-        self._folder = tempfile.mkdtemp(prefix="acceld.", dir="/tmp")
-        self.socket_path = os.path.join(self._folder, "acceld.sock")
-        self.endpoint = f"unix:{self.socket_path}"
-        self._log_path = os.path.join(self._folder, "log")
-        notify_path = os.path.join(self._folder, "notify")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify, open(
-            self._log_path, "wb"
-        ) as log:
-            notify.bind(notify_path)
-            self._process = subprocess.Popen(
-                [ACCELD, f"--socket={self.socket_path}"],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": notify_path},
-            )
-            try:
-                self._wait_until_ready(notify)
-            except BaseException:
-                self.close()
-                raise
-
-    def _wait_until_ready(self, notify):
-        end = os.pidfd_open(self._process.pid)
-        try:
-            while True:
-                readable, _, _ = select.select([notify, end], [], [], TIMEOUT_S)
-                if notify not in readable:
-                    raise RuntimeError(f"The daemon does not become ready:\n{self.log()}")
-                if "READY=1" in notify.recv(65536).decode().splitlines():
-                    return
-        finally:
-            os.close(end)
-
-    def log(self):
-        with open(self._log_path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-
-    def stop(self):
-        """Asks it to end; returns its exit code."""
-        self._process.send_signal(signal.SIGTERM)
-        return self._process.wait(TIMEOUT_S)
-
-    def close(self):
-        self._process.kill()
-        self._process.wait()
-        shutil.rmtree(self._folder)
 
 
 class TrainDigitsDaemonTest(unittest.TestCase):
@@ -90,7 +28,7 @@ class TrainDigitsDaemonTest(unittest.TestCase):
 
     def start_training(self):
         training = train_digits_program.TrainDigits(
-            TRAIN_DIGITS, f"--endpoint={self.daemon.endpoint}", "--json"
+            TRAIN_DIGITS, f"--endpoint={self.daemon.unix_endpoint}", "--json"
         )
         self.addCleanup(training.kill)
         return training
@@ -118,6 +56,5 @@ class TrainDigitsDaemonTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ACCELD = os.path.abspath(sys.argv.pop())
     TRAIN_DIGITS = os.path.abspath(sys.argv.pop())
     unittest_main.main()

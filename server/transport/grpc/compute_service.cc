@@ -91,7 +91,7 @@ grpc::ServerUnaryReactor* ComputeService::CloseSession(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* ComputeService::Execute(grpc::CallbackServerContext* call,
                                                   const v1::ExecuteRequest* request,
                                                   v1::ExecuteResponse* response) {
-  return ServeExecute(service_, *call, *request, *response);
+  return ExecuteCall::Start(service_, *call, *request, *response);
 }
 
 grpc::ServerBidiReactor<v1::SubmitRequest, v1::SubmitResponse>* ComputeService::Submit(

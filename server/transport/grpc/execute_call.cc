@@ -1,34 +1,15 @@
 #include "server/transport/grpc/execute_call.h"
 
-#include <atomic>
-#include <memory>
-#include <vector>
+#include <algorithm>
 
 #include "backends/core/status.h"
 #include "fmt/format.h"
 #include "proto/wire/command_wire.h"
 #include "proto/wire/grpc_status.h"
+#include "server/transport/grpc/command_bytes.h"
 
 namespace acceld {
 namespace {
-
-// What the commands of one call share.
-struct Execution {
-  grpc::ServerUnaryReactor* reactor;
-  v1::ExecuteResponse* response;
-  std::vector<CommandResult> results;
-  std::atomic<int> unfinished;
-
-  void FinishOne() {
-    if (--unfinished > 0) return;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (WorthSending(results[i])) {
-        ToWire(std::move(results[i]), i + 1, *response->add_results());
-      }
-    }
-    reactor->Finish(grpc::Status::OK);
-  }
-};
 
 absl::Status CheckRequest(const v1::ExecuteRequest& request, const Session& session) {
   const SessionLimits& limits = session.limits();
@@ -56,39 +37,81 @@ absl::Status CheckRequest(const v1::ExecuteRequest& request, const Session& sess
   return absl::OkStatus();
 }
 
+// What the call holds until it is answered: its message, what is decoded from it, and its answer.
+std::uint64_t HeldBytes(const v1::ExecuteRequest& request, const SessionLimits& limits) {
+  std::uint64_t bytes = request.ByteSizeLong();
+  for (const v1::Command& command : request.commands()) {
+    // A read of more than that fails and returns nothing.
+    bytes += command.has_read() ? std::min(BytesOf(command), limits.read_bytes) : BytesOf(command);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-grpc::ServerUnaryReactor* ServeExecute(const ServiceContext& service,
-                                       grpc::CallbackServerContext& call,
-                                       const v1::ExecuteRequest& request,
-                                       v1::ExecuteResponse& response) {
-  grpc::ServerUnaryReactor* reactor = call.DefaultReactor();
-  const auto session = FindSession(service, call, request.session_secret());
-  absl::Status checked = session.ok() ? CheckRequest(request, **session) : session.status();
-  if (!checked.ok()) {
-    reactor->Finish(ToGrpcStatus(checked));
-    return reactor;
+ExecuteCall* ExecuteCall::Start(const ServiceContext& service,
+                                const grpc::CallbackServerContext& call,
+                                const v1::ExecuteRequest& request, v1::ExecuteResponse& response) {
+  auto* execute = new ExecuteCall(response);
+  if (absl::Status attached = execute->Attach(service, call, request); !attached.ok()) {
+    execute->Finish(ToGrpcStatus(attached));
+  } else {
+    execute->Run(request);
   }
-  auto execution = std::make_shared<Execution>();
-  execution->reactor = reactor;
-  execution->response = &response;
-  execution->results.resize(request.commands_size());
+  return execute;
+}
+
+absl::Status ExecuteCall::Attach(const ServiceContext& service,
+                                 const grpc::CallbackServerContext& call,
+                                 const v1::ExecuteRequest& request) {
+  ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session,
+                          FindSession(service, call, request.session_secret()));
+  ACCELD_RETURN_IF_ERROR(CheckRequest(request, *session));
+  const SessionLimits& limits = session->limits();
+  const std::uint64_t bytes = HeldBytes(request, limits);
+  if (!session->TakeBytes(bytes)) {
+    return OutOfMemory(fmt::format("The session's unanswered Execute calls would hold more than {} "
+                                   "bytes; wait for some of them.",
+                                   limits.bytes_in_flight),
+                       reason::kLimitExceeded);
+  }
+  session_ = session;
+  held_bytes_ = bytes;
+  return absl::OkStatus();
+}
+
+void ExecuteCall::Run(const v1::ExecuteRequest& request) {
+  results_.resize(request.commands_size());
   // One more than there are commands, so that it does not finish while they are being submitted.
-  execution->unfinished = request.commands_size() + 1;
+  unfinished_ = request.commands_size() + 1;
   for (int i = 0; i < request.commands_size(); ++i) {
     absl::StatusOr<Command> command = FromWire(v1::Command(request.commands(i)));
     if (!command.ok()) {
-      execution->results[i].status = command.status();
-      execution->FinishOne();
+      results_[i].status = command.status();
+      FinishOne();
       continue;
     }
-    (*session)->Submit(*std::move(command), [execution, i](CommandResult result) {
-      execution->results[i] = std::move(result);
-      execution->FinishOne();
+    session_->Submit(*std::move(command), [this, i](CommandResult result) {
+      results_[i] = std::move(result);
+      FinishOne();
     });
   }
-  execution->FinishOne();
-  return reactor;
+  FinishOne();
+}
+
+void ExecuteCall::FinishOne() {
+  if (--unfinished_ > 0) return;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (WorthSending(results_[i])) {
+      ToWire(std::move(results_[i]), i + 1, *response_.add_results());
+    }
+  }
+  Finish(grpc::Status::OK);
+}
+
+void ExecuteCall::OnDone() {
+  if (session_ != nullptr) session_->ReturnBytes(held_bytes_);
+  delete this;
 }
 
 }  // namespace acceld

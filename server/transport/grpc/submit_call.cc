@@ -6,19 +6,13 @@
 #include "fmt/format.h"
 #include "proto/wire/command_wire.h"
 #include "proto/wire/grpc_status.h"
+#include "server/transport/grpc/command_bytes.h"
 
 namespace acceld {
 namespace {
 
 // Results for one message are collected up to this, less one result.
 constexpr std::size_t kResponseBytes = 1 << 20;
-
-// What a command holds in the daemon's memory besides itself.
-std::uint64_t BytesOf(const v1::Command& command) {
-  if (command.has_write()) return command.write().data().size();
-  if (command.has_read()) return command.read().size_bytes();
-  return 0;
-}
 
 // Whether somebody may wait for just this command, so that it is answered when it is over and not
 // only when all before it are.
@@ -113,7 +107,9 @@ void SubmitCall::Proceed() {
 
 bool SubmitCall::HasRoom() const {
   const SessionLimits& limits = session_->limits();
-  return in_flight_ < limits.commands_in_flight && bytes_in_flight_ < limits.bytes_in_flight;
+  // Results that the client does not take count too, or it could heap them up.
+  return in_flight_ + results_.size() < limits.commands_in_flight &&
+         bytes_in_flight_ < limits.bytes_in_flight;
 }
 
 void SubmitCall::OnCommandDone(std::uint64_t sequence, std::uint64_t bytes, bool answer,
