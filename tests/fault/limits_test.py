@@ -249,6 +249,27 @@ class HeldCommandsTest(HostileTest):
             call.cancel()
         self.session.close()
 
+    def test_calls_of_read(self):
+        source = self.session.alloc(1 << 20)
+        other = self.attacker()
+        working = self.session.client.compute.Execute.future(
+            compute_pb2.ExecuteRequest(
+                session_secret=self.session.info.secret, commands=self.long
+            )
+        )
+        request = compute_pb2.ReadRequest(
+            session_secret=self.session.info.secret, source=source, size_bytes=1 << 20
+        )
+        calls = [other.compute.Read(request) for _ in range(64)]
+        for call in calls[-16:]:
+            error = self.assert_refused(
+                next, call, code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="LIMIT_EXCEEDED"
+            )
+            self.assertIn(str(32 << 20), error.details())
+        for call in (working, *calls):
+            call.cancel()
+        self.session.close()
+
     def test_writes(self):
         target = self.session.alloc(1 << 20)
         self.flood([api.write(target, bytes(1 << 20))] * 3, 300)

@@ -38,7 +38,7 @@ absl::Status CheckRequest(const v1::ExecuteRequest& request, const Session& sess
 }
 
 // What the call holds until it is answered: its message, what is decoded from it, and its answer.
-std::uint64_t HeldBytes(const v1::ExecuteRequest& request, const SessionLimits& limits) {
+std::uint64_t BytesToHold(const v1::ExecuteRequest& request, const SessionLimits& limits) {
   std::uint64_t bytes = request.ByteSizeLong();
   for (const v1::Command& command : request.commands()) {
     // A read of more than that fails and returns nothing.
@@ -67,16 +67,8 @@ absl::Status ExecuteCall::Attach(const ServiceContext& service,
   ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<Session> session,
                           FindSession(service, call, request.session_secret()));
   ACCELD_RETURN_IF_ERROR(CheckRequest(request, *session));
-  const SessionLimits& limits = session->limits();
-  const std::uint64_t bytes = HeldBytes(request, limits);
-  if (!session->TakeBytes(bytes)) {
-    return OutOfMemory(fmt::format("The session's unanswered Execute calls would hold more than {} "
-                                   "bytes; wait for some of them.",
-                                   limits.bytes_in_flight),
-                       reason::kLimitExceeded);
-  }
+  ACCELD_ASSIGN_OR_RETURN(held_, HeldBytes::Take(session, BytesToHold(request, session->limits())));
   session_ = session;
-  held_bytes_ = bytes;
   return absl::OkStatus();
 }
 
@@ -107,11 +99,6 @@ void ExecuteCall::FinishOne() {
     }
   }
   Finish(grpc::Status::OK);
-}
-
-void ExecuteCall::OnDone() {
-  if (session_ != nullptr) session_->ReturnBytes(held_bytes_);
-  delete this;
 }
 
 }  // namespace acceld

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "acceld/v1/compute.pb.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/transport/grpc/caller.h"
+#include "server/transport/grpc/held_bytes.h"
 
 namespace acceld {
 
@@ -21,7 +21,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
  private:
   explicit ExecuteCall(v1::ExecuteResponse& response) : response_(response) {}
 
-  void OnDone() override;
+  void OnDone() override { delete this; }
 
   // Finds the session, and counts in it what the call holds.
   absl::Status Attach(const ServiceContext& service, const grpc::CallbackServerContext& call,
@@ -33,7 +33,7 @@ class ExecuteCall final : public grpc::ServerUnaryReactor {
   v1::ExecuteResponse& response_;
   std::shared_ptr<Session> session_;
   // Held until the answer has left.
-  std::uint64_t held_bytes_ = 0;
+  HeldBytes held_;
   std::vector<CommandResult> results_;
   std::atomic<int> unfinished_ = 0;
 };

@@ -12,15 +12,20 @@ ReadCall::ReadCall(const ServiceContext& service, grpc::CallbackServerContext& c
     : stream_(Stream{request.stream()}),
       source_(request.source()),
       remaining_bytes_(request.size_bytes()) {
-  auto session = FindSession(service, call, request.session_secret());
-  absl::Status checked = session.status();
-  if (checked.ok()) checked = (*session)->CheckRange(source_, remaining_bytes_, "The source");
-  if (!checked.ok()) {
-    Finish(ToGrpcStatus(checked));
+  if (absl::Status attached = Attach(service, call, request); !attached.ok()) {
+    Finish(ToGrpcStatus(attached));
   } else {
-    session_ = *std::move(session);
     ReadChunk();
   }
+}
+
+absl::Status ReadCall::Attach(const ServiceContext& service,
+                              const grpc::CallbackServerContext& call,
+                              const v1::ReadRequest& request) {
+  ACCELD_ASSIGN_OR_RETURN(session_, FindSession(service, call, request.session_secret()));
+  ACCELD_RETURN_IF_ERROR(session_->CheckRange(source_, remaining_bytes_, "The source"));
+  ACCELD_ASSIGN_OR_RETURN(held_, HeldBytes::Take(session_, session_->limits().read_bytes));
+  return absl::OkStatus();
 }
 
 void ReadCall::OnWriteDone(bool ok) {

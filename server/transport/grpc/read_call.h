@@ -7,6 +7,7 @@
 #include "acceld/v1/compute.pb.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/transport/grpc/caller.h"
+#include "server/transport/grpc/held_bytes.h"
 
 namespace acceld {
 
@@ -20,10 +21,14 @@ class ReadCall final : public grpc::ServerWriteReactor<v1::ReadResponse> {
   void OnWriteDone(bool ok) override;
   void OnDone() override { delete this; }
 
+  absl::Status Attach(const ServiceContext& service, const grpc::CallbackServerContext& call,
+                      const v1::ReadRequest& request);
   // Submits the read of the next chunk; it is sent when it is there.
   void ReadChunk();
 
   std::shared_ptr<Session> session_;
+  // One chunk, read and on its way.
+  HeldBytes held_;
   Stream stream_{0};
   Address source_ = 0;
   std::uint64_t remaining_bytes_ = 0;

@@ -36,6 +36,7 @@ absl::Status WriteCall::TakeHeader() {
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<Session> session,
                           FindSession(service_, call_, header.session_secret()));
   ACCELD_RETURN_IF_ERROR(session->CheckRange(header.target(), header.size_bytes(), "The target"));
+  ACCELD_ASSIGN_OR_RETURN(held_, HeldBytes::Take(session, session->limits().message_bytes));
   session_ = std::move(session);
   stream_ = Stream{header.stream()};
   target_ = header.target();

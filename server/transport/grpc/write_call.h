@@ -7,6 +7,7 @@
 #include "acceld/v1/compute.pb.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/transport/grpc/caller.h"
+#include "server/transport/grpc/held_bytes.h"
 
 namespace acceld {
 
@@ -29,6 +30,8 @@ class WriteCall final : public grpc::ServerReadReactor<v1::WriteRequest> {
   v1::WriteResponse& response_;
   v1::WriteRequest request_;
   std::shared_ptr<Session> session_;
+  // One message.
+  HeldBytes held_;
   Stream stream_{0};
   Address target_ = 0;
   std::uint64_t size_bytes_ = 0;

@@ -100,7 +100,7 @@ TEST(FromGrpcStatusTest, FindsTheReasonBehindOtherDetails) {
 }
 
 TEST(FromGrpcStatusTest, AnUnknownCodeIsAnUnknownError) {
-  EXPECT_EQ(FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(42), "message")),
+  EXPECT_EQ(FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(31), "message")),
             absl::UnknownError("message"));
   EXPECT_EQ(FromGrpcStatus(grpc::Status(grpc::StatusCode::DO_NOT_USE, "message")),
             absl::UnknownError("message"));
