@@ -70,16 +70,22 @@ class HostDevice : public NullDevice {
     bool running = false;
   };
 
+  static void Copy(void* target, const void* source, std::uint64_t bytes) {
+    if (bytes > 0) std::memcpy(target, source, bytes);
+  }
+
   static void Execute(const Work& work, WorkDone& done) {
     if (const auto* write = std::get_if<HostToDevice>(&work)) {
-      std::memcpy(write->target, write->source, write->bytes);
+      Copy(write->target, write->source, write->bytes);
     } else if (const auto* read = std::get_if<DeviceToHost>(&work)) {
-      std::memcpy(read->target, read->source, read->bytes);
+      Copy(read->target, read->source, read->bytes);
     } else if (const auto* fill = std::get_if<ops::Memset>(&std::get<Op>(work))) {
-      std::memset(reinterpret_cast<void*>(fill->target), fill->value, fill->bytes);
+      if (fill->bytes > 0) {
+        std::memset(reinterpret_cast<void*>(fill->target), fill->value, fill->bytes);
+      }
     } else if (const auto* copy = std::get_if<ops::CopyDtoD>(&std::get<Op>(work))) {
-      std::memcpy(reinterpret_cast<void*>(copy->target),
-                  reinterpret_cast<const void*>(copy->source), copy->bytes);
+      Copy(reinterpret_cast<void*>(copy->target), reinterpret_cast<const void*>(copy->source),
+           copy->bytes);
     }
     done({.status = {},
           .device_time = std::chrono::microseconds(1),

@@ -244,7 +244,7 @@ TEST_F(StreamTest, WaitForRoomWaitsUntilFewerAreUnfinished) {
   context_->WaitForRoom(5);
   std::thread waiter([&] {
     context_->WaitForRoom(2);
-    EXPECT_GE(device_->submits(), 4);
+    EXPECT_GE(device_->submits(), 3);  // Each is submitted when the one before is done.
   });
   device_->OpenGate();
   waiter.join();

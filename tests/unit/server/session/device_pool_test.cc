@@ -1,0 +1,89 @@
+#include "server/session/device_pool.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/faulty_device.h"
+#include "tests/unit/backends/context/host_device.h"
+#include "tests/unit/backends/core/is_status.h"
+
+namespace acceld {
+namespace {
+
+using ::testing::HasSubstr;
+
+const absl::Status kFault = DeviceError("The device is on fire.");
+
+class DevicePoolTest : public ::testing::Test {
+ protected:
+  // A pool of a CPU, and of a CUDA device whose Init returns `cuda_init`.
+  std::unique_ptr<DevicePool> Make(const absl::Status& cuda_init,
+                                   std::optional<BackendKind> preferred = std::nullopt) {
+    Registry registry;
+    registry.Register(Entry(BackendKind::kCpu, absl::OkStatus()));
+    registry.Register(Entry(BackendKind::kCuda, cuda_init));
+    return std::make_unique<DevicePool>(std::move(registry), preferred);
+  }
+
+  RegistryEntry Entry(BackendKind kind, const absl::Status& init) {
+    RegistryEntry entry{.kind = kind, .available = true};
+    entry.devices.push_back({.kind = kind});
+    entry.factory = [this, kind, init](int) -> absl::StatusOr<std::unique_ptr<Device>> {
+      ++made_[kind];
+      auto device = std::make_unique<FaultyDevice>(std::make_unique<HostDevice>());
+      if (!init.ok()) device->FailInit(init);
+      return device;
+    };
+    return entry;
+  }
+
+  std::map<BackendKind, int> made_;
+};
+
+TEST_F(DevicePoolTest, MakesADeviceWhenItIsWantedAndKeepsIt) {
+  const auto pool = Make(absl::OkStatus());
+  EXPECT_EQ(made_.size(), 0u);
+  const DevicePool::Choice first = *pool->Choose({});
+  const DevicePool::Choice second = *pool->Choose({});
+  EXPECT_EQ(first.device, second.device);
+  EXPECT_EQ(first.scheduler, second.scheduler);
+  EXPECT_EQ(made_[BackendKind::kCuda], 1);
+  EXPECT_EQ(made_[BackendKind::kCpu], 0);
+}
+
+TEST_F(DevicePoolTest, FallsBackWhereADeviceFailsToInitializeAndSaysWhy) {
+  const auto pool = Make(kFault);
+  const DevicePool::Choice choice = *pool->Choose({});
+  EXPECT_THAT(choice.explanation, HasSubstr("The device is on fire."));
+  EXPECT_EQ(pool->Choose({})->device, choice.device);
+  EXPECT_EQ(made_[BackendKind::kCuda], 1);
+  EXPECT_EQ(made_[BackendKind::kCpu], 1);
+}
+
+TEST_F(DevicePoolTest, APinnedKindThatFailsIsAnError) {
+  const auto pool = Make(kFault);
+  EXPECT_THAT(pool->Choose({.kind = BackendKind::kCuda}).status(),
+              IsStatus(absl::StatusCode::kInternal, "The device is on fire."));
+}
+
+TEST_F(DevicePoolTest, ThePreferredKindIsForThoseWhoNameNone) {
+  const auto pool = Make(absl::OkStatus(), BackendKind::kCpu);
+  (void)pool->Choose({});
+  EXPECT_EQ(made_[BackendKind::kCuda], 0);
+  (void)pool->Choose({.kind = BackendKind::kCuda});
+  EXPECT_EQ(made_[BackendKind::kCuda], 1);
+}
+
+TEST_F(DevicePoolTest, DescribesDevicesWithTheirFreeMemoryOnceTheyAreMade) {
+  const auto pool = Make(absl::OkStatus());
+  const DevicePool::Choice choice = *pool->Choose({.kind = BackendKind::kCpu});
+  std::byte* const data = *choice.device->Allocate(256, {});
+  const auto devices = pool->Devices();
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[0].info.free_memory_bytes, choice.device->memory().free_bytes);
+  EXPECT_TRUE(devices[0].supported_ops.all());
+  EXPECT_TRUE(devices[1].supported_ops.none());
+  choice.device->Release(data, 256);
+}
+
+}  // namespace
+}  // namespace acceld
