@@ -30,7 +30,7 @@
 namespace acceld {
 
 struct AllocOptions {
-  // Memory that Map can show to the host.
+  // Memory that Map can show to the host. No device has it so far: Alloc is then unsupported.
   bool mappable = false;
 };
 
@@ -76,7 +76,8 @@ class ComputeBackend {
   // are done.
   virtual absl::Status FreeHost(std::byte* data) = 0;
 
-  // A direct view of a mappable allocation, where device memory is host memory; else unsupported.
+  // A direct view of a mappable allocation, where device memory is host memory; else unsupported,
+  // as on every device so far.
   virtual absl::StatusOr<absl::Span<std::byte>> Map(Address address) = 0;
   virtual absl::Status Unmap(Address address) = 0;
 

@@ -63,6 +63,11 @@ absl::StatusOr<GrpcConnection> ConnectGrpc(std::string_view endpoint, absl::Dura
     absl::StatusOr<GrpcConnection> connection = TryConnect(candidate.endpoint, timeout);
     // A daemon that answers with an error, and an endpoint that is none, are not passed over.
     const absl::StatusCode code = connection.status().code();
+    if (code == absl::StatusCode::kInvalidArgument) {
+      const auto message = connection.status().message();
+      return InvalidArgument(fmt::format(
+          "{} (from {})", std::string_view(message.data(), message.size()), candidate.origin));
+    }
     if (code != absl::StatusCode::kUnavailable && code != absl::StatusCode::kDeadlineExceeded) {
       return connection;
     }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "backends/core/status.h"
@@ -33,6 +35,9 @@ constexpr std::chrono::milliseconds kDrainPoll{5};
 
 // How long answers may take to leave once all work is done.
 constexpr std::chrono::milliseconds kFlushGrace{2000};
+
+// How long clients whose work was not finished have to hear of it.
+constexpr std::chrono::milliseconds kEndGrace{200};
 
 sigset_t StopSignals() {
   sigset_t signals;
@@ -64,6 +69,8 @@ absl::StatusOr<std::vector<Listener>> OpenListeners(const Config& config) {
     if (path.empty()) {
       ACCELD_ASSIGN_OR_RETURN(path, DefaultSocketPath());
     }
+    // As clients have to name it.
+    path = std::filesystem::absolute(path).string();
     ACCELD_ASSIGN_OR_RETURN(Listener listener, ListenUnix(path, config.socket_mode));
     listeners.push_back(std::move(listener));
   }
@@ -117,8 +124,9 @@ class StopRequests {
   UniqueFd drain_;
 };
 
-// Finishes what was accepted, until `config.drain_timeout` or another signal.
-void Drain(const Config& config, const StopRequests& requests, SessionTable& sessions,
+// Finishes what was accepted, until `config.drain_timeout` or another signal. Returns whether all
+// was finished.
+bool Drain(const Config& config, const StopRequests& requests, SessionTable& sessions,
            GrpcServer& grpc) {
   Log(LogLevel::kInfo, "draining", {{"sessions", sessions.List().size()}});
   NotifyOrLog("STOPPING=1\nSTATUS=Draining.");
@@ -129,14 +137,20 @@ void Drain(const Config& config, const StopRequests& requests, SessionTable& ses
   while (!sessions.Idle() && Clock::now() < deadline && !interrupted) {
     interrupted = requests.Wait(kDrainPoll, /*signals_only=*/true);
   }
-  if (!sessions.Idle()) {
+  const bool finished = sessions.Idle();
+  if (!finished) {
     Log(LogLevel::kWarning, "stopping with work unfinished", {{"second_signal", interrupted}});
   }
   for (const auto& session : sessions.List()) {
     sessions.End(*session, WithReason(absl::UnavailableError("The daemon has drained and stops."),
                                       reason::kDraining));
   }
-  grpc.Shutdown(interrupted ? std::chrono::milliseconds(0) : kFlushGrace);
+  if (finished) {
+    grpc.Shutdown(kFlushGrace);
+  } else if (!interrupted) {
+    requests.Wait(kEndGrace, /*signals_only=*/true);
+  }
+  return finished;
 }
 
 }  // namespace
@@ -194,9 +208,11 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
 
   requests.Wait(std::chrono::milliseconds(-1), /*signals_only=*/false);
   // Newcomers are still let in while it drains, so that they are told why they get no session.
-  Drain(config, requests, sessions, *grpc);
+  const bool finished = Drain(config, requests, sessions, *grpc);
   acceptor->Close();
   Log(LogLevel::kInfo, "stopped");
+  // An op that runs would hold up the orderly end for as long as it takes; nobody waits for it.
+  if (!finished) _exit(EXIT_SUCCESS);
   return absl::OkStatus();
 }
 

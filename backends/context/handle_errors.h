@@ -43,6 +43,11 @@ inline absl::Status NoMappableMemory() {
   return UnsupportedError("The backend has no mappable memory.");
 }
 
+// What becomes of work that had not started when its session ended.
+inline absl::Status SessionCancelled() {
+  return WithReason(absl::CancelledError("The session has ended."), reason::kSessionEnded);
+}
+
 inline absl::Status SessionEnded() {
   return NotInitialized("The session has ended.", reason::kSessionEnded);
 }

@@ -270,7 +270,7 @@ void StreamSet::Close() {
     events_.clear();
     for (auto& [number, stream] : streams_) Leave(std::move(stream));
     streams_.clear();
-    const absl::Status ended = absl::CancelledError("The session has ended.");
+    const absl::Status ended = SessionCancelled();
     for (const auto& stream : leaving_) {
       for (std::size_t i = stream->in_flight; i < stream->items.size(); ++i) {
         Cancel(stream->items[i], ended);

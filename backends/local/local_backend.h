@@ -27,23 +27,23 @@ class LocalBackend final : public ComputeBackend {
 
   absl::Status Init() override;
 
-  absl::StatusOr<Address> Alloc(std::uint64_t bytes, const AllocOptions& options) override;
+  absl::StatusOr<Address> Alloc(std::uint64_t bytes, const AllocOptions& options = {}) override;
   absl::Status Free(Address address) override;
   absl::Status CopyHtoD(Address target, absl::Span<const std::byte> source,
-                        std::optional<Stream> stream) override;
+                        std::optional<Stream> stream = std::nullopt) override;
   absl::Status CopyDtoH(absl::Span<std::byte> target, Address source,
-                        std::optional<Stream> stream) override;
+                        std::optional<Stream> stream = std::nullopt) override;
   absl::StatusOr<absl::Span<std::byte>> AllocHost(std::uint64_t bytes) override;
   absl::Status FreeHost(std::byte* data) override;
   absl::StatusOr<absl::Span<std::byte>> Map(Address address) override;
   absl::Status Unmap(Address address) override;
 
-  absl::Status Run(Op op, Stream stream) override;
-  absl::StatusOr<Stream> CreateStream(const StreamOptions& options) override;
+  absl::Status Run(Op op, Stream stream = kDefaultStream) override;
+  absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) override;
   absl::Status DestroyStream(Stream stream) override;
   absl::StatusOr<Event> CreateEvent() override;
   absl::Status DestroyEvent(Event event) override;
-  absl::Status RecordEvent(Event event, Stream stream) override;
+  absl::Status RecordEvent(Event event, Stream stream = kDefaultStream) override;
   absl::Status WaitEvent(Stream stream, Event event) override;
   absl::StatusOr<bool> QueryEvent(Event event) override;
   absl::Status SynchronizeEvent(Event event) override;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "backends/context/handle_errors.h"
+
 namespace acceld {
 namespace {
 
 void EndCancelled(WorkDone& done) {
-  done({.status = absl::CancelledError("The session has ended."),
-        .finished = std::chrono::steady_clock::now()});
+  done({.status = SessionCancelled(), .finished = std::chrono::steady_clock::now()});
 }
 
 }  // namespace

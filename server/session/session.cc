@@ -165,7 +165,9 @@ void Session::Do(command::Synchronize&, Stream, Done done) {
 
 // ---- Life ----
 
-void Session::End(const absl::Status& why) {
+void Session::End(const absl::Status& cause) {
+  const absl::Status why =
+      GetReason(cause).empty() ? WithReason(cause, reason::kSessionEnded) : cause;
   {
     MutexLock lock(mutex_);
     if (ended_) return;

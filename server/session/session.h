@@ -77,7 +77,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Drops what has not started and frees everything; later commands fail with SESSION_ENDED. Calls
   // the callbacks of OnEnd. Only the first call counts.
-  void End(const absl::Status& why);
+  // A cause without a reason gets SESSION_ENDED.
+  void End(const absl::Status& cause);
   bool ended() const { return ended_; }
 
   // `callback` is called when the session ends, at once if it has; it must not block. Returns a

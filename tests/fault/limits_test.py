@@ -261,11 +261,17 @@ class HeldCommandsTest(HostileTest):
             session_secret=self.session.info.secret, source=source, size_bytes=1 << 20
         )
         calls = [other.compute.Read(request) for _ in range(64)]
-        for call in calls[-16:]:
-            error = self.assert_refused(
-                next, call, code=grpc.StatusCode.RESOURCE_EXHAUSTED, reason="LIMIT_EXCEEDED"
-            )
-            self.assertIn(str(32 << 20), error.details())
+
+        def refused():
+            return [call for call in calls if call.done()]
+
+        # Each holds a chunk of 1 MiB; those within the limit wait behind the long operation.
+        self.assertTrue(api.wait_until(lambda: len(refused()) >= 32))
+        for call in refused():
+            self.assertEqual(call.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+            self.assertEqual(api.reason_of(call), "LIMIT_EXCEEDED")
+            self.assertIn(str(32 << 20), call.details())
+        self.assertLess(len(refused()), 64)
         for call in (working, *calls):
             call.cancel()
         self.session.close()

@@ -63,7 +63,7 @@ absl::Status SubmitCall::Attach() {
   session_ = std::move(session);
   hold_ = service_.sessions.Hold(*session_);
   on_end_ = session_->OnEnd([call = weak_from_this()](const absl::Status& why) {
-    if (const auto self = call.lock()) self->EndWith(why);
+    if (const auto self = call.lock()) self->OnSessionEnd(why);
   });
   MutexLock lock(mutex_);
   MaybeWrite();
@@ -145,7 +145,7 @@ void SubmitCall::OnCommandDone(std::uint64_t sequence, std::uint64_t bytes, bool
 }
 
 void SubmitCall::MaybeWrite() {
-  if (writing_ || broken_) return;
+  if (writing_ || broken_ || finishing_) return;
   if (greeted_ && results_.empty() && reported_ == finished_) return;
   greeted_ = true;
   response_.Clear();
@@ -193,9 +193,18 @@ void SubmitCall::EndWith(const absl::Status& why) {
   MaybeFinish();
 }
 
+void SubmitCall::OnSessionEnd(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  session_over_ = true;
+  end_ = why;
+  MaybeFinish();
+}
+
 void SubmitCall::MaybeFinish() {
   if (finishing_ || writing_) return;
-  const bool answered = in_flight_ == 0 && results_.empty() && reported_ == finished_;
+  // What still runs when the session is over is nobody's any more.
+  const bool all_done = in_flight_ == 0 || session_over_;
+  const bool answered = all_done && results_.empty() && reported_ == finished_;
   if (broken_) {
     finishing_ = true;
     Finish(grpc::Status::CANCELLED);

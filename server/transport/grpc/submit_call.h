@@ -49,6 +49,7 @@ class SubmitCall final : public grpc::ServerBidiReactor<v1::SubmitRequest, v1::S
                      CommandResult result);
   // Takes no more commands, and ends the call when those taken are answered.
   void EndWith(const absl::Status& why) ACCELD_EXCLUDES(mutex_);
+  void OnSessionEnd(const absl::Status& why) ACCELD_EXCLUDES(mutex_);
 
   bool HasRoom() const ACCELD_REQUIRES(mutex_);
   void MaybeWrite() ACCELD_REQUIRES(mutex_);
@@ -93,6 +94,7 @@ class SubmitCall final : public grpc::ServerBidiReactor<v1::SubmitRequest, v1::S
   bool input_ended_ ACCELD_GUARDED_BY(mutex_) = false;
   // Set where the server ends the call.
   std::optional<absl::Status> end_ ACCELD_GUARDED_BY(mutex_);
+  bool session_over_ ACCELD_GUARDED_BY(mutex_) = false;
   // The client is gone, so nothing more is sent.
   bool broken_ ACCELD_GUARDED_BY(mutex_) = false;
   bool finishing_ ACCELD_GUARDED_BY(mutex_) = false;

@@ -132,7 +132,7 @@ TEST_F(SessionTableTest, AnEndedSessionIsNotFound) {
   const auto ended = OnEnd(*session);
   table_->End(*session, kOver);
   table_->End(*session, absl::CancelledError("Again."));
-  EXPECT_EQ(ended.Get(), kOver);
+  EXPECT_EQ(ended.Get(), WithReason(kOver, reason::kSessionEnded));
   EXPECT_EQ(ended.calls(), 1u);
   EXPECT_THAT(table_->Find(session->info().secret, User(1000)).status(),
               HasReason(reason::kSessionNotFound));

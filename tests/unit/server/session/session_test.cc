@@ -268,7 +268,7 @@ TEST_F(SessionTest, OnEndOfAnEndedSessionCallsBackAtOnce) {
   session_->End(absl::CancelledError("First."));
   const Outcome<absl::Status> why;
   EXPECT_EQ(session_->OnEnd(why), 0u);
-  EXPECT_EQ(why.Get(), absl::CancelledError("First."));
+  EXPECT_EQ(why.Get(), WithReason(absl::CancelledError("First."), reason::kSessionEnded));
   session_->RemoveOnEnd(0);
 }
 
