@@ -1,7 +1,8 @@
 #include "client/remote_backend.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "backends/context/handle_errors.h"
@@ -14,8 +15,8 @@ namespace acceld {
 namespace {
 
 absl::StatusOr<std::byte*> AllocateHostMemory(std::uint64_t bytes) {
-  void* data = nullptr;
-  if (posix_memalign(&data, kAddressAlignment, bytes) != 0) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
     return OutOfMemory(fmt::format("The host has no {} bytes of memory.", bytes));
   }
   return static_cast<std::byte*>(data);
@@ -67,7 +68,8 @@ class HostCopy {
 RemoteBackend::RemoteBackend(std::string endpoint, ConnectOptions options)
     : endpoint_(std::move(endpoint)),
       options_(std::move(options)),
-      host_memory_(AllocateHostMemory, [](std::byte* data, std::uint64_t) { std::free(data); }) {}
+      host_memory_(AllocateHostMemory,
+                   [](std::byte* data, std::uint64_t bytes) { munmap(data, bytes); }) {}
 
 RemoteBackend::~RemoteBackend() {
   if (fork_guard_.InChild()) {
