@@ -18,7 +18,8 @@
 
 namespace acceld {
 
-// A copy from the host's memory into the device's.
+// A copy from the host's memory into the device's. Without bytes, and then without addresses, it
+// does nothing.
 struct HostToDevice {
   std::byte* target = nullptr;
   const std::byte* source = nullptr;

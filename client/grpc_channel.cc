@@ -1,9 +1,11 @@
 #include "client/grpc_channel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "backends/core/status.h"
+#include "client/host_pages.h"
 #include "fmt/format.h"
 #include "proto/wire/command_wire.h"
 #include "proto/wire/grpc_status.h"
@@ -21,6 +23,9 @@ constexpr std::uint64_t kFullMessageBytes = 1 << 20;
 
 // More than the encoding of any command takes besides the bytes of a write.
 constexpr std::uint64_t kCommandBytes = 512;
+
+// What one command brings or fetches at most, so that a large copy is pipelined.
+constexpr std::uint64_t kCopyChunkBytes = 1 << 20;
 
 // What calls return once the Submit call has ended with `status`.
 absl::Status WhyClosed(const absl::Status& status) {
@@ -44,12 +49,43 @@ std::uint64_t BytesOf(const Command& command) {
   return 0;
 }
 
+// What the commands of one copy to the host share: it is done when all have answered.
+class HostCopy {
+ public:
+  HostCopy(std::size_t commands, CommandChannel::CopyDone done)
+      : unfinished_(commands), done_(std::move(done)) {}
+
+  void Take(absl::Span<std::byte> target, CommandResult result) {
+    const auto* data = std::get_if<std::string>(&result.value);
+    absl::Status status = std::move(result.status);
+    if (status.ok() && (data == nullptr || data->size() != target.size())) {
+      status = DeviceError(fmt::format("The daemon answered a read of {} bytes with {}.",
+                                       target.size(), data == nullptr ? 0 : data->size()));
+    }
+    if (status.ok()) std::memcpy(target.data(), data->data(), target.size());
+    MutexLock lock(mutex_);
+    if (status_.ok()) status_ = std::move(status);
+    if (--unfinished_ > 0) return;
+    status = status_;
+    MutexUnlock unlock(mutex_);
+    done_(std::move(status));
+  }
+
+ private:
+  Mutex mutex_;
+  std::size_t unfinished_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status status_ ACCELD_GUARDED_BY(mutex_);
+  CommandChannel::CopyDone done_;
+};
+
 }  // namespace
 
 GrpcChannel::GrpcChannel(v1::Compute::Stub& stub, const std::string& secret,
                          const v1::Limits& limits, OnError on_error)
     : max_message_commands_(limits.message_commands()),
       max_message_bytes_(std::min(limits.message_bytes(), kFullMessageBytes)),
+      write_bytes_(std::min(limits.message_bytes() - kMessageOverheadBytes, kCopyChunkBytes)),
+      read_bytes_(std::min(limits.read_bytes(), kCopyChunkBytes)),
       on_error_(std::move(on_error)) {
   stub.async()->Submit(&context_, this);
   MutexLock lock(mutex_);
@@ -106,6 +142,41 @@ std::uint64_t GrpcChannel::Send(const Command& command, Done done) {
   return number;
 }
 
+void GrpcChannel::Write(Address target, absl::Span<const std::byte> source, Stream stream,
+                        std::shared_ptr<const void> /*host*/) {
+  for (std::size_t offset = 0; offset < source.size(); offset += write_bytes_) {
+    const auto chunk = source.subspan(offset, write_bytes_);
+    WaitForRoom(chunk.size());
+    Send({.stream = stream, .action = command::Write{.target = target + offset, .data = chunk}},
+         nullptr);
+  }
+}
+
+std::uint64_t GrpcChannel::Read(absl::Span<std::byte> target, Address source, Stream stream,
+                                bool keep_error, CopyDone done) {
+  const std::size_t chunks = (target.size() + read_bytes_ - 1) / read_bytes_;
+  const auto copy = std::make_shared<HostCopy>(chunks, std::move(done));
+  std::uint64_t number = 0;
+  for (std::size_t offset = 0; offset < target.size(); offset += read_bytes_) {
+    const auto chunk = target.subspan(offset, read_bytes_);
+    const command::Read read{
+        .source = source + offset, .size_bytes = chunk.size(), .keep_error = keep_error};
+    WaitForRoom(chunk.size());
+    number = Send({.stream = stream, .action = read},
+                  [copy, chunk](CommandResult result) { copy->Take(chunk, std::move(result)); });
+  }
+  return number;
+}
+
+void GrpcChannel::Wait(absl::FunctionRef<bool()> ready) {
+  MutexLock lock(mutex_);
+  changed_.Wait(mutex_, ready);
+}
+
+absl::StatusOr<std::shared_ptr<std::byte>> GrpcChannel::AllocateHost(std::uint64_t bytes) {
+  return AllocateHostPages(bytes);
+}
+
 void GrpcChannel::MaybeWrite() {
   if (writing_ || requests_.empty() || !status_.ok()) return;
   writing_ = true;
@@ -128,6 +199,11 @@ void GrpcChannel::OnReadDone(bool ok) {
   if (!ok) return;  // OnDone follows, with the reason.
   for (v1::CommandResult& result : *response_.mutable_results()) TakeResult(std::move(result));
   FinishUpTo(response_.finished_sequence());
+  {
+    // Whoever waits for what the callbacks have set looks again.
+    MutexLock lock(mutex_);
+    changed_.NotifyAll();
+  }
   response_.Clear();
   StartRead(&response_);
 }
@@ -163,7 +239,6 @@ void GrpcChannel::FinishUpTo(std::uint64_t number) {
       entries_.pop_front();
       ++first_;
     }
-    changed_.NotifyAll();
   }
   for (Done& done : finished) done({});
 }
@@ -176,7 +251,6 @@ void GrpcChannel::OnDone(const grpc::Status& status) {
     status_ = why;
     std::swap(unfinished, entries_);
     first_ += unfinished.size();
-    changed_.NotifyAll();
   }
   for (Entry& entry : unfinished) {
     if (!entry.finished && entry.done) entry.done({.status = why, .value = {}});

@@ -16,17 +16,27 @@
 
 namespace acceld {
 
+// What a message takes besides the bytes of a write.
+inline constexpr std::uint64_t kMessageOverheadBytes = 4096;
+
 class GrpcChannel final : public CommandChannel,
                           private grpc::ClientBidiReactor<v1::SubmitRequest, v1::SubmitResponse> {
  public:
-  // Starts to submit to the session with `secret`. `stub` outlives the channel.
+  // Starts to submit to the session with `secret`. `stub` outlives the channel. `limits` leave room
+  // for a command.
   GrpcChannel(v1::Compute::Stub& stub, const std::string& secret, const v1::Limits& limits,
               OnError on_error);
   // Cancels what is not finished.
   ~GrpcChannel() override;
 
-  void WaitForRoom(std::uint64_t bytes) override;
+  void WaitForRoom() override { WaitForRoom(0); }
   std::uint64_t Send(const Command& command, Done done) override;
+  void Write(Address target, absl::Span<const std::byte> source, Stream stream,
+             std::shared_ptr<const void> host) override;
+  std::uint64_t Read(absl::Span<std::byte> target, Address source, Stream stream, bool keep_error,
+                     CopyDone done) override;
+  void Wait(absl::FunctionRef<bool()> ready) override;
+  absl::StatusOr<std::shared_ptr<std::byte>> AllocateHost(std::uint64_t bytes) override;
   absl::Status status() const override;
 
  private:
@@ -44,6 +54,8 @@ class GrpcChannel final : public CommandChannel,
 
   // Sends what is collected, unless a message is on its way.
   void MaybeWrite() ACCELD_REQUIRES(mutex_);
+  // Waits until another command that brings or fetches `bytes` bytes has room.
+  void WaitForRoom(std::uint64_t bytes) ACCELD_EXCLUDES(mutex_);
   bool HasRoom(std::uint64_t bytes) const ACCELD_REQUIRES(mutex_);
   // The entry of command `number`, null where the daemon names one that is not in flight.
   Entry* Find(std::uint64_t number) ACCELD_REQUIRES(mutex_);
@@ -53,6 +65,9 @@ class GrpcChannel final : public CommandChannel,
 
   const std::uint64_t max_message_commands_;
   const std::uint64_t max_message_bytes_;
+  // What one command of a copy carries.
+  const std::uint64_t write_bytes_;
+  const std::uint64_t read_bytes_;
   const OnError on_error_;
   grpc::ClientContext context_;
   v1::SubmitResponse response_;

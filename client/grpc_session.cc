@@ -19,14 +19,8 @@ namespace {
 constexpr std::uint32_t kLowestProtocolVersion = 1;
 constexpr std::uint32_t kHighestProtocolVersion = 1;
 
-// What one command brings or fetches at most, so that a large copy is pipelined.
-constexpr std::uint64_t kCopyChunkBytes = 1 << 20;
-
 // How long a question about a device may take.
 constexpr absl::Duration kInfoTimeout = absl::Seconds(5);
-
-// What a message takes besides the bytes of a write.
-constexpr std::uint64_t kMessageOverheadBytes = 4096;
 
 class GrpcSession final : public SessionHandle {
  public:
@@ -42,9 +36,6 @@ class GrpcSession final : public SessionHandle {
     description_.transport = session.transport();
     description_.identity = session.identity();
     const v1::Limits& limits = session.limits();
-    description_.read_bytes = std::min(limits.read_bytes(), kCopyChunkBytes);
-    description_.write_bytes =
-        std::min(limits.message_bytes() - kMessageOverheadBytes, kCopyChunkBytes);
     description_.streams = limits.streams();
     description_.events = limits.events();
   }

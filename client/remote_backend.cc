@@ -1,26 +1,35 @@
 #include "client/remote_backend.h"
 
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <cstring>
+#include <atomic>
+#include <optional>
 
 #include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
-#include "backends/core/waiter.h"
 #include "backends/ops/check_op.h"
-#include "fmt/format.h"
 
 namespace acceld {
 namespace {
 
-absl::StatusOr<std::byte*> AllocateHostMemory(std::uint64_t bytes) {
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
-    return OutOfMemory(fmt::format("The host has no {} bytes of memory.", bytes));
+// A result that a callback of the channel sets and one thread waits for.
+template <typename T>
+class Reply {
+ public:
+  // Called once.
+  void Set(T value) {
+    value_ = std::move(value);
+    // Nothing is touched after this: whoever waits may be gone.
+    set_.store(true, std::memory_order_release);
   }
-  return static_cast<std::byte*>(data);
-}
+
+  T Wait(CommandChannel& channel) {
+    channel.Wait([this] { return set_.load(std::memory_order_acquire); });
+    return *std::move(value_);
+  }
+
+ private:
+  std::optional<T> value_;
+  std::atomic<bool> set_{false};
+};
 
 // The value of a command that has one of type T.
 template <typename T>
@@ -30,46 +39,12 @@ absl::StatusOr<T> ValueOf(CommandResult&& result) {
   return DeviceError("The daemon answered a command without the value it returns.");
 }
 
-// What the commands of one copy to the host share: it is done when all have answered.
-class HostCopy {
- public:
-  HostCopy(std::size_t commands, std::shared_ptr<const void> host)
-      : unfinished_(commands), host_(std::move(host)) {}
-
-  void Take(absl::Span<std::byte> target, CommandResult result) {
-    absl::StatusOr<std::string> data = ValueOf<std::string>(std::move(result));
-    absl::Status status = data.status();
-    if (status.ok() && data->size() != target.size()) {
-      status = DeviceError(fmt::format("The daemon answered a read of {} bytes with {}.",
-                                       target.size(), data->size()));
-    }
-    if (status.ok()) std::memcpy(target.data(), data->data(), target.size());
-    MutexLock lock(mutex_);
-    if (status_.ok()) status_ = std::move(status);
-    if (--unfinished_ == 0) done_.NotifyAll();
-  }
-
-  absl::Status Wait() {
-    MutexLock lock(mutex_);
-    done_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) { return unfinished_ == 0; });
-    return status_;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar done_;
-  std::size_t unfinished_ ACCELD_GUARDED_BY(mutex_);
-  absl::Status status_ ACCELD_GUARDED_BY(mutex_);
-  const std::shared_ptr<const void> host_;
-};
-
 }  // namespace
 
 RemoteBackend::RemoteBackend(std::string endpoint, ConnectOptions options)
     : endpoint_(std::move(endpoint)),
       options_(std::move(options)),
-      host_memory_(AllocateHostMemory,
-                   [](std::byte* data, std::uint64_t bytes) { munmap(data, bytes); }) {}
+      host_memory_([this](std::uint64_t bytes) { return channel().AllocateHost(bytes); }) {}
 
 RemoteBackend::~RemoteBackend() {
   if (fork_guard_.InChild()) {
@@ -116,14 +91,15 @@ absl::Status RemoteBackend::CheckEvent(Event event) const {
 template <typename Check>
 absl::StatusOr<RemoteBackend::Answer> RemoteBackend::Ask(const Command& command, Check check) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  const Waiter<CommandResult> answer;
+  Reply<CommandResult> reply;
   std::uint64_t number = 0;
   {
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(check());
-    number = channel().Send(command, answer);
+    number =
+        channel().Send(command, [&reply](CommandResult result) { reply.Set(std::move(result)); });
   }
-  return Answer{.number = number, .result = answer.Wait()};
+  return Answer{.number = number, .result = reply.Wait(channel())};
 }
 
 void RemoteBackend::OnLateError(std::uint64_t number, Stream stream, const absl::Status& error) {
@@ -178,13 +154,9 @@ absl::Status RemoteBackend::CopyHtoD(Address target, absl::Span<const std::byte>
     ACCELD_RETURN_IF_ERROR(
         addresses_.Find(target, source.size(), "The target of a copy to the device").status());
   }
-  const std::size_t chunk_bytes = session().write_bytes;
-  for (std::size_t offset = 0; offset < source.size(); offset += chunk_bytes) {
-    const auto chunk = source.subspan(offset, chunk_bytes);
-    channel().WaitForRoom(chunk.size());
-    MutexLock lock(mutex_);
-    Post({.stream = used, .action = command::Write{.target = target + offset, .data = chunk}});
-  }
+  std::shared_ptr<const void> host;
+  if (stream.has_value()) host = host_memory_.Find(source);
+  channel().Write(target, source, used, std::move(host));
   return absl::OkStatus();
 }
 
@@ -202,22 +174,15 @@ absl::Status RemoteBackend::CopyDtoH(absl::Span<std::byte> target, Address sourc
     ACCELD_RETURN_IF_ERROR(
         addresses_.Find(source, target.size(), "The source of a copy from the device").status());
   }
-  const std::size_t chunk_bytes = session().read_bytes;
-  const std::size_t chunks = (target.size() + chunk_bytes - 1) / chunk_bytes;
-  const auto copy = std::make_shared<HostCopy>(chunks, std::move(host));
-  std::uint64_t number = 0;
-  for (std::size_t offset = 0; offset < target.size(); offset += chunk_bytes) {
-    const auto chunk = target.subspan(offset, chunk_bytes);
-    const command::Read read{
-        .source = source + offset, .size_bytes = chunk.size(), .keep_error = !waits};
-    channel().WaitForRoom(chunk.size());
-    MutexLock lock(mutex_);
-    number = channel().Send({.stream = used, .action = read}, [copy, chunk](CommandResult result) {
-      copy->Take(chunk, std::move(result));
-    });
+  if (!waits) {
+    channel().Read(target, source, used, /*keep_error=*/true, [host](absl::Status) {});
+    return absl::OkStatus();
   }
-  if (!waits) return absl::OkStatus();
-  return TakeLateError(used, number, copy->Wait());
+  Reply<absl::Status> reply;
+  const std::uint64_t number =
+      channel().Read(target, source, used, /*keep_error=*/false,
+                     [&reply](absl::Status status) { reply.Set(std::move(status)); });
+  return TakeLateError(used, number, reply.Wait(channel()));
 }
 
 absl::StatusOr<absl::Span<std::byte>> RemoteBackend::AllocHost(std::uint64_t bytes) {
@@ -244,7 +209,7 @@ absl::Status RemoteBackend::Unmap(Address) {
 
 absl::Status RemoteBackend::Run(Op op, Stream stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  channel().WaitForRoom(0);
+  channel().WaitForRoom();
   MutexLock lock(mutex_);
   ACCELD_ASSIGN_OR_RETURN(const CheckedOp checked,
                           CheckOp(op, session().supported_ops, addresses_));
@@ -294,7 +259,7 @@ absl::Status RemoteBackend::DestroyEvent(Event event) {
 
 absl::Status RemoteBackend::RecordEvent(Event event, Stream stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  channel().WaitForRoom(0);
+  channel().WaitForRoom();
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   ACCELD_RETURN_IF_ERROR(CheckEvent(event));
@@ -304,7 +269,7 @@ absl::Status RemoteBackend::RecordEvent(Event event, Stream stream) {
 
 absl::Status RemoteBackend::WaitEvent(Stream stream, Event event) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  channel().WaitForRoom(0);
+  channel().WaitForRoom();
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   ACCELD_RETURN_IF_ERROR(CheckEvent(event));

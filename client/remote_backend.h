@@ -37,6 +37,8 @@ class RemoteBackend final : public ComputeBackend {
 
   // What the daemon said of the session; only after Init.
   const SessionDescription& session() const { return session_->description(); }
+  // Where the commands go; only after Init. What is sent here past the backend is not checked.
+  CommandChannel& channel() const { return session_->channel(); }
 
   absl::StatusOr<Address> Alloc(std::uint64_t bytes, const AllocOptions& options = {}) override;
   absl::Status Free(Address address) override;
@@ -81,7 +83,6 @@ class RemoteBackend final : public ComputeBackend {
   absl::Status CheckEvent(Event event) const ACCELD_REQUIRES(mutex_);
   // Sends a command that nobody waits for.
   void Post(const Command& command) ACCELD_REQUIRES(mutex_) { channel().Send(command); }
-  CommandChannel& channel() const { return session_->channel(); }
 
   // The result of a command, waited for, and its number.
   struct Answer {

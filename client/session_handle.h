@@ -23,8 +23,6 @@ struct SessionDescription {
   std::string transport;
   // The caller, as the daemon sees it, such as "uid:1000".
   std::string identity;
-  std::uint64_t read_bytes = 0;
-  std::uint64_t write_bytes = 0;
   std::uint64_t streams = 0;
   std::uint64_t events = 0;
 };

@@ -160,6 +160,10 @@ absl::Status DeviceContext::Read(absl::Span<std::byte> target, Address source, S
               takes_error, std::move(host), std::move(done));
 }
 
+absl::Status DeviceContext::NoOp(Stream stream, Done&& done) {
+  return Submit(stream, {.work = HostToDevice{}}, std::move(done));
+}
+
 void DeviceContext::Close() {
   {
     AddressSpace addresses;  // Outlives the lock: releasing takes time.

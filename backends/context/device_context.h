@@ -67,6 +67,8 @@ class DeviceContext final : public StreamSet {
   // cleared by giving it to `done`.
   absl::Status Read(absl::Span<std::byte> target, Address source, Stream stream, bool takes_error,
                     std::shared_ptr<const void> host, Done&& done);
+  // Sends work to the device that does nothing there.
+  absl::Status NoOp(Stream stream, Done&& done);
 
   // As StreamSet's, and frees everything (what running work names, when that is done).
   void Close();

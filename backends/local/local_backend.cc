@@ -16,10 +16,12 @@ using StatusWaiter = Waiter<absl::Status>;
 
 LocalBackend::LocalBackend(std::unique_ptr<Device> device)
     : device_(std::move(device)),
-      host_memory_([this](std::uint64_t bytes) { return device_->AllocateHost(bytes); },
-                   [device = device_.get()](std::byte* data, std::uint64_t bytes) {
-                     device->ReleaseHost(data, bytes);
-                   }) {}
+      host_memory_([device = device_.get()](
+                       std::uint64_t bytes) -> absl::StatusOr<std::shared_ptr<std::byte>> {
+        ACCELD_ASSIGN_OR_RETURN(std::byte * data, device->AllocateHost(bytes));
+        return std::shared_ptr<std::byte>(
+            data, [device, bytes](std::byte* owned) { device->ReleaseHost(owned, bytes); });
+      }) {}
 
 LocalBackend::~LocalBackend() {
   if (context_ == nullptr) return;

@@ -4,16 +4,11 @@
 
 namespace acceld {
 
-HostMemory::HostMemory(std::function<absl::StatusOr<std::byte*>(std::uint64_t)> allocate,
-                       std::function<void(std::byte*, std::uint64_t)> release)
-    : allocate_(std::move(allocate)), release_(std::move(release)) {}
-
 absl::StatusOr<absl::Span<std::byte>> HostMemory::Alloc(std::uint64_t bytes) {
   if (bytes == 0)
     return InvalidArgument("AllocHost of 0 bytes: an allocation has at least 1 byte.");
-  ACCELD_ASSIGN_OR_RETURN(std::byte * data, allocate_(bytes));
-  std::shared_ptr<std::byte> owner(
-      data, [release = release_, bytes](std::byte* released) { release(released, bytes); });
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> owner, allocate_(bytes));
+  std::byte* const data = owner.get();
   MutexLock lock(mutex_);
   blocks_.emplace(data, Block{std::move(owner), bytes});
   return absl::MakeSpan(data, bytes);

@@ -17,10 +17,10 @@ namespace acceld {
 // Thread-safe.
 class HostMemory {
  public:
-  // Where the memory comes from and how it goes back; `release` gets what `allocate` returned and
-  // its size.
-  HostMemory(std::function<absl::StatusOr<std::byte*>(std::uint64_t)> allocate,
-             std::function<void(std::byte*, std::uint64_t)> release);
+  // Where memory of so many bytes comes from; it goes back with its last owner.
+  using Allocate = std::function<absl::StatusOr<std::shared_ptr<std::byte>>(std::uint64_t bytes)>;
+
+  explicit HostMemory(Allocate allocate) : allocate_(std::move(allocate)) {}
 
   // 0 bytes is an invalid argument.
   absl::StatusOr<absl::Span<std::byte>> Alloc(std::uint64_t bytes);
@@ -37,8 +37,7 @@ class HostMemory {
     std::uint64_t size_bytes;
   };
 
-  const std::function<absl::StatusOr<std::byte*>(std::uint64_t)> allocate_;
-  const std::function<void(std::byte*, std::uint64_t)> release_;
+  const Allocate allocate_;
   mutable Mutex mutex_;
   // By first byte.
   absl::btree_map<const std::byte*, Block> blocks_ ACCELD_GUARDED_BY(mutex_);

@@ -88,6 +88,8 @@ struct SynchronizeStream {};
 
 struct Synchronize {};
 
+struct NoOp {};
+
 }  // namespace acceld::command
 
 namespace acceld {
@@ -98,7 +100,7 @@ struct Command {
                command::CreateStream, command::DestroyStream, command::CreateEvent,
                command::DestroyEvent, command::RecordEvent, command::WaitEvent, command::QueryEvent,
                command::SynchronizeEvent, command::ElapsedTime, command::SynchronizeStream,
-               command::Synchronize>
+               command::Synchronize, command::NoOp>
       action;
 };
 

@@ -76,6 +76,8 @@ void SetAction(const command::SynchronizeStream&, v1::Command& wire) {
 
 void SetAction(const command::Synchronize&, v1::Command& wire) { wire.mutable_synchronize(); }
 
+void SetAction(const command::NoOp&, v1::Command& wire) { wire.mutable_no_op(); }
+
 command::Write WriteFromWire(v1::WriteMemory& wire) {
   auto owner = std::make_shared<std::string>(std::move(*wire.mutable_data()));
   const auto data =
@@ -159,6 +161,9 @@ absl::StatusOr<Command> FromWire(v1::Command&& wire) {
       return command;
     case v1::Command::kSynchronize:
       command.action = command::Synchronize{};
+      return command;
+    case v1::Command::kNoOp:
+      command.action = command::NoOp{};
       return command;
     case v1::Command::ACTION_NOT_SET:
       break;

@@ -163,6 +163,11 @@ void Session::Do(command::Synchronize&, Stream, Done done) {
   FailUnless(context_->Synchronize(std::move(ended)), ended);
 }
 
+void Session::Do(command::NoOp&, Stream stream, Done done) {
+  DeviceContext::Done ended = StatusDone(std::move(done));
+  FailUnless(context_->NoOp(stream, std::move(ended)), ended);
+}
+
 // ---- Life ----
 
 void Session::End(const absl::Status& cause) {

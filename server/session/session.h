@@ -128,6 +128,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void Do(command::ElapsedTime& elapsed, Stream stream, Done done);
   void Do(command::SynchronizeStream& synchronize, Stream stream, Done done);
   void Do(command::Synchronize& synchronize, Stream stream, Done done);
+  void Do(command::NoOp& no_op, Stream stream, Done done);
 
   const SessionInfo info_;
   const SessionLimits limits_;

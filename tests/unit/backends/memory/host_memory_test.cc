@@ -18,16 +18,18 @@ class HostMemoryTest : public ::testing::Test {
   }
 
   std::uint64_t live_bytes_ = 0;
+  absl::StatusOr<std::shared_ptr<std::byte>> Allocate(std::uint64_t bytes) {
+    if (bytes > 1024) return OutOfMemory("The host is full.");
+    live_bytes_ += bytes;
+    return std::shared_ptr<std::byte>(static_cast<std::byte*>(std::malloc(bytes)),
+                                      [this, bytes](std::byte* data) {
+                                        live_bytes_ -= bytes;
+                                        std::free(data);
+                                      });
+  }
+
   std::optional<HostMemory> memory_{std::in_place,
-                                    [this](std::uint64_t bytes) -> absl::StatusOr<std::byte*> {
-                                      if (bytes > 1024) return OutOfMemory("The host is full.");
-                                      live_bytes_ += bytes;
-                                      return static_cast<std::byte*>(std::malloc(bytes));
-                                    },
-                                    [this](std::byte* data, std::uint64_t bytes) {
-                                      live_bytes_ -= bytes;
-                                      std::free(data);
-                                    }};
+                                    [this](std::uint64_t bytes) { return Allocate(bytes); }};
 };
 
 TEST_F(HostMemoryTest, AllocGivesWhatWasAskedForAndFreeGivesItBack) {
