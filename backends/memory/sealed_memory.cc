@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -38,13 +39,19 @@ std::uint64_t AvailableBytes() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// A signal may interrupt the reservation of much memory; what is reserved by then stays.
+// A signal undoes the piece it interrupts, so that one piece has to be short.
+constexpr std::uint64_t kPieceBytes = 16 * 1024 * 1024;
+
 bool ReserveAll(int descriptor, std::uint64_t bytes) {
-  int result;
-  do {
-    result = fallocate(descriptor, 0, 0, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
+  for (std::uint64_t begin = 0; begin < bytes;) {
+    const std::uint64_t piece = std::min(kPieceBytes, bytes - begin);
+    if (fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(piece)) == 0) {
+      begin += piece;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
