@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "backends/core/status.h"
+#include "backends/core/unique_fd.h"
 #include "fmt/format.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "server/config/config.pb.h"
 #include "server/config/config_checks.h"
-#include "server/transport/unique_fd.h"
 
 namespace acceld {
 namespace {

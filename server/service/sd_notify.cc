@@ -10,8 +10,8 @@
 #include <string>
 
 #include "backends/core/status.h"
+#include "backends/core/unique_fd.h"
 #include "fmt/format.h"
-#include "server/transport/unique_fd.h"
 
 namespace acceld {
 

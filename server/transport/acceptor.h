@@ -24,10 +24,10 @@
 
 #include "absl/status/statusor.h"
 #include "backends/core/mutex.h"
+#include "backends/core/unique_fd.h"
 #include "server/transport/connection_table.h"
 #include "server/transport/listener.h"
 #include "server/transport/peer.h"
-#include "server/transport/unique_fd.h"
 
 namespace acceld {
 

@@ -1,7 +1,7 @@
 // Descriptor numbers that are not soon used again.
 #pragma once
 
-#include "server/transport/unique_fd.h"
+#include "backends/core/unique_fd.h"
 
 namespace acceld {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/core/unique_fd.h"
 #include "server/transport/listener_socket_file.h"
-#include "server/transport/unique_fd.h"
 
 namespace acceld {
 

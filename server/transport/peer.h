@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/transport/unique_fd.h"
+#include "backends/core/unique_fd.h"
 
 namespace acceld {
 

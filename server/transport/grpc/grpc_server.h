@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "backends/core/unique_fd.h"
 #include "grpcpp/server.h"
 #include "server/transport/grpc/admin_service.h"
 #include "server/transport/grpc/caller.h"
 #include "server/transport/grpc/compute_service.h"
-#include "server/transport/unique_fd.h"
 
 namespace acceld {
 

@@ -8,9 +8,9 @@
 #include <cstring>
 #include <string>
 
+#include "backends/core/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/transport/unique_fd.h"
 #include "tests/unit/server/transport/test_sockets.h"
 
 namespace acceld {

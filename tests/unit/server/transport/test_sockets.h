@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/transport/unique_fd.h"
+#include "backends/core/unique_fd.h"
 
 namespace acceld {
 
