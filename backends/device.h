@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/core/device_info.h"
+#include "backends/core/status.h"
 #include "backends/ops/op.h"
 
 namespace acceld {
@@ -47,8 +48,10 @@ struct WorkResult {
 
 using WorkDone = absl::AnyInvocable<void(const WorkResult&)>;
 
-// Options of device memory. A place for what is to come, such as memory the host can map.
-struct MemoryOptions {};
+struct MemoryOptions {
+  // Memory that the host can map; only where has_mappable_memory().
+  bool mappable = false;
+};
 
 struct MemoryUsage {
   std::uint64_t total_bytes = 0;
@@ -96,6 +99,15 @@ class Device : public WorkSink {
                                               const MemoryOptions& options) = 0;
   // Gives back what Allocate returned, of the same size. No work that names it is pending.
   virtual void Release(std::byte* data, std::uint64_t bytes) = 0;
+
+  // Whether Allocate can give memory that is host memory, shared as a file.
+  virtual bool has_mappable_memory() const { return false; }
+  // The file behind mappable memory that starts at `data`; its first byte is that of the memory,
+  // and its size is rounded up to pages. The descriptor stays the device's and is valid until
+  // Release. Unsupported for other memory.
+  virtual absl::StatusOr<int> MappableFile(const std::byte* /*data*/) const {
+    return UnsupportedError("The device has no mappable memory.");
+  }
 
   // Host memory that copies to and from the device need not stage.
   virtual absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) = 0;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "backends/cpu/parallel.h"
+#include "backends/memory/streaming_copy.h"
 
 namespace acceld {
 namespace {
@@ -16,6 +17,14 @@ void CopyBytes(std::byte* target, const std::byte* source, std::uint64_t bytes, 
   ParallelFor(threads, static_cast<std::int64_t>(bytes), kBytesPerThread,
               [=](std::int64_t begin, std::int64_t end) {
                 std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+              });
+}
+
+void StreamBytes(std::byte* target, const std::byte* source, std::uint64_t bytes, int threads) {
+  ParallelFor(threads, static_cast<std::int64_t>(bytes), kBytesPerThread,
+              [=](std::int64_t begin, std::int64_t end) {
+                StreamingCopy(target + begin, source + begin,
+                              static_cast<std::uint64_t>(end - begin));
               });
 }
 

@@ -9,6 +9,9 @@ namespace acceld {
 // The ranges do not overlap.
 void CopyBytes(std::byte* target, const std::byte* source, std::uint64_t bytes, int threads);
 
+// The same past the caches: faster where the target is in none and is not read at once.
+void StreamBytes(std::byte* target, const std::byte* source, std::uint64_t bytes, int threads);
+
 void FillBytes(std::byte* target, std::uint8_t value, std::uint64_t bytes, int threads);
 
 }  // namespace acceld

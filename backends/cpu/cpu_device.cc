@@ -8,29 +8,34 @@
 #include "backends/core/status.h"
 #include "backends/cpu/byte_ranges.h"
 #include "backends/cpu/context.h"
+#include "backends/cpu/cpu_memory.h"
 #include "backends/cpu/host_resources.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/memory_budget.h"
 #include "backends/cpu/parallel.h"
 #include "backends/cpu/work_runner.h"
 #include "backends/cpu/work_size.h"
 #include "backends/cpu/zeroed_memory.h"
+#include "backends/memory/streaming_copy.h"
 
 namespace acceld {
 namespace {
+
+// Copies to the host from here on go past the caches. Smaller ones may be pieces that their reader
+// takes from the cache.
+constexpr std::uint64_t kStreamedReadFromBytes = 4 * 1024 * 1024;
 
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(const CpuOptions& options)
       : threads_(options.threads != 0 ? options.threads : UsableCores()),
-        budget_(options.memory_limit_bytes != 0 ? options.memory_limit_bytes
+        memory_(options.memory_limit_bytes != 0 ? options.memory_limit_bytes
                                                 : UsableMemoryBytes() / 4 * 3),
         runner_([this](const Work& work, bool small) { return Execute(work, small); }) {
     info_.kind = BackendKind::kCpu;
     info_.uuid = "cpu-0";
     info_.name = ProcessorName();
-    info_.total_memory_bytes = budget_.limit_bytes();
-    info_.free_memory_bytes = budget_.limit_bytes();
+    info_.total_memory_bytes = memory_.budget().limit_bytes();
+    info_.free_memory_bytes = memory_.budget().limit_bytes();
     info_.memory_kind = MemoryKind::kHost;
   }
 
@@ -52,24 +57,21 @@ class CpuDevice final : public Device {
   OpSet supported_ops() const override { return cpu::kKernels.supported_ops(); }
 
   MemoryUsage memory() const override {
-    return {.total_bytes = budget_.limit_bytes(),
-            .free_bytes = budget_.limit_bytes() - budget_.used_bytes()};
+    const MemoryBudget& budget = memory_.budget();
+    return {.total_bytes = budget.limit_bytes(),
+            .free_bytes = budget.limit_bytes() - budget.used_bytes()};
   }
 
-  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes,
-                                      const MemoryOptions& /*options*/) override {
-    ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
-    std::byte* data = AllocateZeroed(bytes);
-    if (data == nullptr) {
-      budget_.Release(bytes);
-      return OutOfMemory(fmt::format("The host has no {} bytes left for the cpu device.", bytes));
-    }
-    return data;
+  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {
+    return memory_.Allocate(bytes, options);
   }
 
-  void Release(std::byte* data, std::uint64_t bytes) override {
-    FreeZeroed(data, bytes);
-    budget_.Release(bytes);
+  void Release(std::byte* data, std::uint64_t bytes) override { memory_.Release(data, bytes); }
+
+  bool has_mappable_memory() const override { return true; }
+
+  absl::StatusOr<int> MappableFile(const std::byte* data) const override {
+    return memory_.MappableFile(data);
   }
 
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override {
@@ -101,20 +103,27 @@ class CpuDevice final : public Device {
     const int threads = small ? 1 : threads_;
     const ScopedOpenMpThreads openmp(threads);
     if (const Op* op = std::get_if<Op>(&work)) {
-      CpuContext context(threads, kept_workspace_.get(), budget_);
+      CpuContext context(threads, kept_workspace_.get(), memory_.budget());
       return cpu::kKernels.Run(*op, context);
     }
     if (const auto* copy = std::get_if<HostToDevice>(&work)) {
-      CopyBytes(copy->target, copy->source, copy->bytes, threads);
+      Copy(*copy, threads, kStreamingFromBytes);
     } else if (const auto* copy = std::get_if<DeviceToHost>(&work)) {
-      CopyBytes(copy->target, copy->source, copy->bytes, threads);
+      Copy(*copy, threads, kStreamedReadFromBytes);
     }
     return absl::OkStatus();
   }
 
+  // `HostOrDeviceCopy` is HostToDevice or DeviceToHost.
+  template <typename HostOrDeviceCopy>
+  static void Copy(const HostOrDeviceCopy& copy, int threads, std::uint64_t streamed_from_bytes) {
+    const auto run = copy.bytes >= streamed_from_bytes ? StreamBytes : CopyBytes;
+    run(copy.target, copy.source, copy.bytes, threads);
+  }
+
   const int threads_;
   DeviceInfo info_;
-  MemoryBudget budget_;
+  CpuMemory memory_;
   std::unique_ptr<std::byte, FreeWorkspace> kept_workspace_;
   std::atomic<std::uint64_t> next_queue_{1};
   // Last, so that its destructor, which finishes the work, comes first.

@@ -18,6 +18,7 @@ absl::Status MemoryBudget::Reserve(std::uint64_t bytes) {
     }
   } while (!used_bytes_.compare_exchange_weak(used, used + RoundUpToAlignment(bytes),
                                               std::memory_order_relaxed));
+  if (make_room_) make_room_(limit_bytes_ - used - RoundUpToAlignment(bytes));
   return absl::OkStatus();
 }
 

@@ -124,6 +124,12 @@ void FaultyDevice::Release(std::byte* data, std::uint64_t bytes) {
   live_bytes_ -= bytes;
 }
 
+bool FaultyDevice::has_mappable_memory() const { return device_->has_mappable_memory(); }
+
+absl::StatusOr<int> FaultyDevice::MappableFile(const std::byte* data) const {
+  return device_->MappableFile(data);
+}
+
 absl::StatusOr<std::byte*> FaultyDevice::AllocateHost(std::uint64_t bytes) {
   absl::StatusOr<std::byte*> data = device_->AllocateHost(bytes);
   MutexLock lock(mutex_);

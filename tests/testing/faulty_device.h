@@ -60,6 +60,8 @@ class FaultyDevice : public Device {
   MemoryUsage memory() const override;
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override;
   void Release(std::byte* data, std::uint64_t bytes) override;
+  bool has_mappable_memory() const override;
+  absl::StatusOr<int> MappableFile(const std::byte* data) const override;
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override;
   void ReleaseHost(std::byte* data, std::uint64_t bytes) override;
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override;

@@ -175,9 +175,9 @@ TEST(CpuDevice, TakesLargeWorkForWhatItIs) {
   // No operations, but a large output to scale.
   EXPECT_FALSE(
       IsSmall(Op(ops::Gemm{.m = 500, .n = 500, .k = 0, .lda = 500, .ldb = 1, .ldc = 500})));
-  EXPECT_TRUE(IsSmall(HostToDevice{.bytes = 65'536}));
-  EXPECT_FALSE(IsSmall(DeviceToHost{.bytes = 65'537}));
-  EXPECT_FALSE(IsSmall(Op(ops::Memset{.target = address, .value = 0, .bytes = 65'537})));
+  EXPECT_TRUE(IsSmall(HostToDevice{.bytes = 262'144}));
+  EXPECT_FALSE(IsSmall(DeviceToHost{.bytes = 262'145}));
+  EXPECT_FALSE(IsSmall(Op(ops::Memset{.target = address, .value = 0, .bytes = 262'145})));
   ops::Gather gather{.rows = 1'000'000, .columns = 16};
   gather.indices.assign(100, 5);
   EXPECT_TRUE(IsSmall(Op(gather)));

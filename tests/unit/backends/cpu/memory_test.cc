@@ -1,7 +1,13 @@
 // The device's memory: allocation, budget and workspace.
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <thread>
 
 #include "backends/cpu/context.h"
+#include "backends/cpu/cpu_memory.h"
+#include "backends/memory/sealed_memory.h"
 #include "tests/unit/backends/core/is_status.h"
 #include "tests/unit/backends/cpu/testing.h"
 
@@ -91,6 +97,125 @@ TEST(CpuMemory, IsNeverPromisedTwiceToThreadsThatRace) {
   EXPECT_EQ(count, kMiB / kBytes);
 }
 
+TEST(CpuMemory, StaysWarmAndIsZeroAgain) {
+  TestDevice device(WithLimit(64 * kMiB));
+  for (const std::uint64_t bytes : {64 * 1024ul, 100'000ul, kMiB + 1000, 5 * kMiB}) {
+    std::byte* const first = device->Allocate(bytes, {}).value();
+    std::fill(first, first + bytes, std::byte{1});
+    device->Release(first, bytes);
+    EXPECT_EQ(device->memory().free_bytes, 64 * kMiB);
+    // Of a size that differs little.
+    std::byte* const second = device->Allocate(bytes - 100, {}).value();
+    EXPECT_EQ(second, first) << bytes;
+    EXPECT_EQ(std::count(second, second + bytes - 100, std::byte{0}),
+              static_cast<std::int64_t>(bytes - 100));
+    device->Release(second, bytes - 100);
+  }
+}
+
+TEST(CpuMemory, ThatIsWarmIsGivenBackWhereItIsNeeded) {
+  CpuMemory memory(8 * kMiB);
+  const auto allocate = [&](std::uint64_t bytes, bool mappable = false) {
+    return memory.Allocate(bytes, {.mappable = mappable}).value();
+  };
+  const auto warm_up = [&] { memory.Release(allocate(2 * kMiB), 2 * kMiB); };
+  warm_up();
+  EXPECT_EQ(memory.warm_bytes(), 2 * kMiB);
+  std::byte* const used = allocate(6 * kMiB);
+  EXPECT_EQ(memory.warm_bytes(), 2 * kMiB);
+  memory.Release(allocate(1), 1);  // All that is not used may be warm, and no more.
+  EXPECT_EQ(memory.warm_bytes(), 0u);
+  warm_up();
+  EXPECT_THAT(memory.budget().Reserve(1), IsOk());
+  EXPECT_EQ(memory.warm_bytes(), 0u);
+  memory.budget().Release(1);
+  warm_up();
+  memory.Release(allocate(kMiB, /*mappable=*/true), kMiB);
+  EXPECT_EQ(memory.warm_bytes(), 0u);
+  memory.Release(used, 6 * kMiB);
+  EXPECT_EQ(memory.budget().used_bytes(), 0u);
+}
+
+TEST(CpuMemory, IsAllToBeHadWhateverIsWarm) {
+  TestDevice device(WithLimit(8 * kMiB));
+  std::byte* const warm = device->Allocate(2 * kMiB, {}).value();
+  std::fill(warm, warm + 2 * kMiB, std::byte{1});
+  device->Release(warm, 2 * kMiB);
+  std::byte* const all = device->Allocate(8 * kMiB, {}).value();
+  EXPECT_EQ(std::count(all, all + 8 * kMiB, std::byte{0}), static_cast<std::int64_t>(8 * kMiB));
+  device->Release(all, 8 * kMiB);
+}
+
+TEST(CpuMemory, ThatIsMappableIsAFileOfItsOwn) {
+  TestDevice device(WithLimit(kMiB));
+  ASSERT_TRUE(device->has_mappable_memory());
+  std::byte* const data = device->Allocate(5000, {.mappable = true}).value();
+  EXPECT_EQ(device->memory().free_bytes, kMiB - 8192);
+  const absl::StatusOr<int> descriptor = device->MappableFile(data);
+  ASSERT_THAT(descriptor.status(), IsOk());
+  {
+    const auto opened = SealedMemory::Open(dup(*descriptor), 5000);
+    ASSERT_THAT(opened.status(), IsOk());
+    data[4999] = std::byte{3};
+    EXPECT_EQ(opened->data()[4999], std::byte{3});
+  }
+  device->Release(data, 5000);
+  EXPECT_EQ(device->memory().free_bytes, kMiB);
+  EXPECT_THAT(device->MappableFile(data).status(), HasReason(reason::kUnsupported));
+}
+
+// Whoever mapped it may see what is written there for ever.
+TEST(CpuMemory, ThatIsMappableIsNeverUsedAgain) {
+  TestDevice device(WithLimit(16 * kMiB));
+  std::byte* const data = device->Allocate(kMiB, {.mappable = true}).value();
+  const auto kept = SealedMemory::Open(dup(device->MappableFile(data).value()), kMiB);
+  ASSERT_THAT(kept.status(), IsOk());
+  device->Release(data, kMiB);
+  for (const bool mappable : {true, false}) {
+    std::byte* const other = device->Allocate(kMiB, {.mappable = mappable}).value();
+    std::fill(other, other + kMiB, std::byte{9});
+    device->Release(other, kMiB);
+  }
+  EXPECT_EQ(std::count(kept->data(), kept->data() + kMiB, std::byte{0}),
+            static_cast<std::int64_t>(kMiB));
+}
+
+TEST(CpuMemory, ThatIsMappableCountsAgainstTheLimit) {
+  TestDevice device(WithLimit(kMiB));
+  for (const std::uint64_t bytes : {kMiB + 1, ~std::uint64_t{0}}) {
+    EXPECT_THAT(device->Allocate(bytes, {.mappable = true}).status(),
+                IsStatus(absl::StatusCode::kResourceExhausted, std::to_string(bytes)));
+  }
+  std::byte* const data = device->Allocate(kMiB, {.mappable = true}).value();
+  EXPECT_THAT(device->Allocate(1, {.mappable = true}).status(),
+              IsStatus(absl::StatusCode::kResourceExhausted, "4096 bytes"));
+  device->Release(data, kMiB);
+  EXPECT_EQ(device->memory().free_bytes, kMiB);
+}
+
+TEST(CpuMemory, ThatIsMappableLeavesDescriptorsToOthers) {
+  TestDevice device(WithLimit(kMiB));
+  rlimit former;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &former), 0);
+  rlimit few = former;
+  few.rlim_cur = 64;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::byte*> all;
+  absl::Status refused;
+  while (refused.ok() && all.size() < 64) {
+    const auto data = device->Allocate(1, {.mappable = true});
+    refused = data.status();
+    if (data.ok()) all.push_back(*data);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &former), 0);
+  EXPECT_THAT(refused, IsStatus(absl::StatusCode::kResourceExhausted,
+                                "has 16 mappable allocations already"));
+  EXPECT_THAT(refused, HasReason(reason::kLimitExceeded));
+  EXPECT_EQ(all.size(), 16u);
+  for (std::byte* data : all) device->Release(data, 1);
+  EXPECT_EQ(device->memory().free_bytes, kMiB);
+}
+
 TEST(CpuMemory, OfTheHostIsAlignedAndNotCounted) {
   TestDevice device(WithLimit(4 * kMiB));
   const auto data = device->AllocateHost(100'000);
@@ -115,6 +240,16 @@ TEST(CpuContext, CountsWorkspaceBeyondTheKeptOneWhileTheOpRuns) {
     EXPECT_EQ(budget.used_bytes(), 1024u);
   }
   EXPECT_EQ(budget.used_bytes(), 0u);
+}
+
+TEST(MemoryBudget, TellsWhatIsLeftAfterEachReservation) {
+  std::uint64_t left_bytes = 0;
+  MemoryBudget budget(1024, [&](std::uint64_t bytes) { left_bytes = bytes; });
+  EXPECT_THAT(budget.Reserve(257), IsOk());
+  EXPECT_EQ(left_bytes, 512u);
+  EXPECT_THAT(budget.Reserve(1000), IsStatus(absl::StatusCode::kResourceExhausted, "1000"));
+  EXPECT_THAT(budget.Reserve(512), IsOk());
+  EXPECT_EQ(left_bytes, 0u);
 }
 
 TEST(CpuContext, GivesRangesThatShareNothing) {
