@@ -30,7 +30,9 @@
 namespace acceld {
 
 struct AllocOptions {
-  // Memory that Map can show to the host. No device has it so far: Alloc is then unsupported.
+  // Memory that Map can show to the host. Unsupported on a device whose memory is not the host's,
+  // and where a remote backend's transport cannot share it. Takes whole pages; a client may have
+  // few.
   bool mappable = false;
 };
 
@@ -76,9 +78,14 @@ class ComputeBackend {
   // are done.
   virtual absl::Status FreeHost(std::byte* data) = 0;
 
-  // A direct view of a mappable allocation, where device memory is host memory; else unsupported,
-  // as on every device so far.
+  // The host's view of the mappable allocation that starts at `address`: its very bytes, without a
+  // copy. Its accesses are not ordered with any stream: synchronize before reading what the device
+  // wrote, and write before submitting what is to read it. Mapping again returns the same view. It
+  // ends with Unmap, Free or this object; to use it later is undefined, as in a forked child.
+  // Unsupported where the allocation is not mappable or the device has no such memory; unknown,
+  // freed and interior addresses are invalid arguments.
   virtual absl::StatusOr<absl::Span<std::byte>> Map(Address address) = 0;
+  // Ends the view. Errors as Map's; an allocation that is not mapped is an invalid argument.
   virtual absl::Status Unmap(Address address) = 0;
 
   // ---- Work ----

@@ -32,6 +32,7 @@ DeviceContext::DeviceContext(Device& device, std::shared_ptr<WorkSink> sink,
       device_(device),
       supported_ops_(device.supported_ops()),
       max_allocations_(limits.allocations),
+      max_mappable_(limits.mappable_allocations),
       memory_(std::move(memory)) {}
 
 absl::Status DeviceContext::CheckOpen() const {
@@ -42,9 +43,19 @@ absl::Status DeviceContext::CheckOpen() const {
 
 absl::StatusOr<std::byte*> DeviceContext::AllocateOnDevice(std::uint64_t bytes,
                                                            const AllocOptions& options) {
-  if (options.mappable) return NoMappableMemory();
+  if (options.mappable && !device_.has_mappable_memory()) return NoMappableMemory();
   if (bytes == 0) return EmptyAllocation();
-  return device_.Allocate(bytes, MemoryOptions{});
+  return device_.Allocate(bytes, MemoryOptions{.mappable = options.mappable});
+}
+
+absl::Status DeviceContext::CheckRoom(const AllocOptions& options) const {
+  if (addresses_.size() + allocating_ >= max_allocations_) {
+    return LimitExceeded("allocations", max_allocations_);
+  }
+  if (options.mappable && mappable_.size() + allocating_mappable_ >= max_mappable_) {
+    return LimitExceeded("mappable allocations", max_mappable_);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status DeviceContext::Claim(Address chosen, std::uint64_t bytes) {
@@ -69,16 +80,20 @@ absl::StatusOr<Address> DeviceContext::Alloc(std::uint64_t bytes, const AllocOpt
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(CheckOpen());
     if (chosen != 0) ACCELD_RETURN_IF_ERROR(Claim(chosen, bytes));
-    if (bytes > 0 && addresses_.size() + allocating_ >= max_allocations_) {
-      return FailAlloc(chosen, bytes, LimitExceeded("allocations", max_allocations_));
+    if (bytes > 0) {
+      if (absl::Status room = CheckRoom(options); !room.ok()) {
+        return FailAlloc(chosen, bytes, std::move(room));
+      }
     }
     ++allocating_;
+    allocating_mappable_ += options.mappable ? 1 : 0;
   }
   // Allocating may take long, so it holds no lock.
   const absl::StatusOr<std::byte*> data = AllocateOnDevice(bytes, options);
   std::shared_ptr<const Allocation> allocation;  // Outlives the lock: releasing takes time.
   MutexLock lock(mutex_);
   --allocating_;
+  allocating_mappable_ -= options.mappable ? 1 : 0;
   if (!data.ok()) return FailAlloc(chosen, bytes, data.status());
   memory_->Add(bytes);
   absl::StatusOr<Address> base = chosen;
@@ -92,7 +107,10 @@ absl::StatusOr<Address> DeviceContext::Alloc(std::uint64_t bytes, const AllocOpt
         device->Release(data, bytes);
         memory->Remove(bytes);
       });
-  if (base.ok()) addresses_.Insert(std::move(allocation));
+  if (base.ok()) {
+    addresses_.Insert(std::move(allocation));
+    if (options.mappable) mappable_.emplace(*base, false);
+  }
   return base;
 }
 
@@ -101,6 +119,37 @@ absl::Status DeviceContext::Free(Address address) {
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(CheckOpen());
   ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.Remove(address));
+  mappable_.erase(address);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Allocation>> DeviceContext::FindMappable(
+    Address address, std::string_view action) const {
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  if (!device_.has_mappable_memory()) return NoMappableMemory();
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<const Allocation> allocation,
+                          addresses_.FindStart(address, action));
+  if (!mappable_.contains(address)) return NotMappable(address);
+  return allocation;
+}
+
+absl::StatusOr<MappedMemory> DeviceContext::Map(Address address) {
+  std::shared_ptr<const Allocation> allocation;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_ASSIGN_OR_RETURN(allocation, FindMappable(address, "to map"));
+    mappable_[address] = true;
+  }
+  ACCELD_ASSIGN_OR_RETURN(const int descriptor, device_.MappableFile(allocation->data()));
+  return MappedMemory{.bytes = absl::MakeSpan(allocation->data(), allocation->size_bytes()),
+                      .descriptor = descriptor,
+                      .owner = std::move(allocation)};
+}
+
+absl::Status DeviceContext::Unmap(Address address) {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(FindMappable(address, "to unmap").status());
+  if (!std::exchange(mappable_[address], false)) return NotMapped(address);
   return absl::OkStatus();
 }
 
@@ -170,6 +219,7 @@ void DeviceContext::Close() {
     MutexLock lock(mutex_);
     closed_ = true;
     std::swap(addresses, addresses_);
+    mappable_.clear();
   }
   StreamSet::Close();
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,6 +30,17 @@ struct ContextLimits {
   std::size_t streams = 1024;
   std::size_t events = 65536;
   std::size_t allocations = 1 << 20;
+  // Each has a descriptor.
+  std::size_t mappable_allocations = 64;
+};
+
+// The host's view of mappable memory.
+struct MappedMemory {
+  absl::Span<std::byte> bytes;
+  // The file behind it, for a process that is to map it too: Device::MappableFile.
+  int descriptor = -1;
+  // Keeps the memory and the descriptor, also where the allocation is freed meanwhile.
+  std::shared_ptr<const void> owner;
 };
 
 // Thread-safe. The rules of `done` are StreamSet's.
@@ -48,7 +60,12 @@ class DeviceContext final : public StreamSet {
   // not one that may be chosen, or far too many have failed and none was freed).
   absl::StatusOr<Address> Alloc(std::uint64_t bytes, const AllocOptions& options,
                                 Address chosen = 0);
+  // Ends the allocation's mapping too.
   absl::Status Free(Address address);
+
+  // As ComputeBackend's.
+  absl::StatusOr<MappedMemory> Map(Address address);
+  absl::Status Unmap(Address address);
 
   // Bytes that allocations hold, also freed ones whose work is not done.
   std::uint64_t live_bytes() const { return memory_->used_bytes(); }
@@ -84,6 +101,12 @@ class DeviceContext final : public StreamSet {
                     absl::FunctionRef<Work(std::byte*)> work, bool takes_error,
                     std::shared_ptr<const void> host, Done&& done);
   absl::StatusOr<std::byte*> AllocateOnDevice(std::uint64_t bytes, const AllocOptions& options);
+  // Whether there may be another allocation.
+  absl::Status CheckRoom(const AllocOptions& options) const ACCELD_REQUIRES(mutex_);
+  // The mappable allocation that starts at `address`; `action` as in AddressSpace::FindStart.
+  absl::StatusOr<std::shared_ptr<const Allocation>> FindMappable(Address address,
+                                                                 std::string_view action) const
+      ACCELD_REQUIRES(mutex_);
   // Takes the address that a client chose.
   absl::Status Claim(Address chosen, std::uint64_t bytes) ACCELD_REQUIRES(mutex_);
   // Lets a chosen address stand for the error of its allocation; returns the error.
@@ -93,6 +116,7 @@ class DeviceContext final : public StreamSet {
   Device& device_;
   const OpSet supported_ops_;
   const std::size_t max_allocations_;
+  const std::size_t max_mappable_;
   // Shared with allocations, which may outlive the context.
   const std::shared_ptr<MemoryAccount> memory_;
 
@@ -103,6 +127,9 @@ class DeviceContext final : public StreamSet {
   AddressRange server_addresses_ ACCELD_GUARDED_BY(mutex_) = AddressSpace::ServerRange();
   // Calls of Alloc that have not returned, which count for the limit.
   std::size_t allocating_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::size_t allocating_mappable_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // The mappable allocations, and whether each is mapped.
+  absl::flat_hash_map<Address, bool> mappable_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld

@@ -27,7 +27,7 @@ inline absl::Status DefaultStreamStays() {
   return InvalidArgument("The default stream cannot be destroyed.");
 }
 
-// `what` is "streams", "events" or "allocations".
+// `what` is "streams", "events", "allocations" or "mappable allocations".
 inline absl::Status LimitExceeded(std::string_view what, std::size_t limit) {
   return OutOfMemory(fmt::format("There are {} {} already, the most a client may have at a time; "
                                  "destroy one first.",
@@ -40,7 +40,16 @@ inline absl::Status EmptyAllocation() {
 }
 
 inline absl::Status NoMappableMemory() {
-  return UnsupportedError("The backend has no mappable memory.");
+  return UnsupportedError("The device has no mappable memory.");
+}
+
+inline absl::Status NotMappable(Address address) {
+  return UnsupportedError(
+      fmt::format("The allocation at {:#x} is not mappable; Alloc has an option for it.", address));
+}
+
+inline absl::Status NotMapped(Address address) {
+  return InvalidArgument(fmt::format("The allocation at {:#x} is not mapped.", address));
 }
 
 // What becomes of work that had not started when its session ended.

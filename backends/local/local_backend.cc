@@ -1,6 +1,5 @@
 #include "backends/local/local_backend.h"
 
-#include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
 #include "backends/core/waiter.h"
 
@@ -102,14 +101,15 @@ absl::Status LocalBackend::FreeHost(std::byte* data) {
   return host_memory_.Free(data);
 }
 
-absl::StatusOr<absl::Span<std::byte>> LocalBackend::Map(Address) {
-  ACCELD_RETURN_IF_ERROR(Ready().status());
-  return NoMappableMemory();
+absl::StatusOr<absl::Span<std::byte>> LocalBackend::Map(Address address) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  ACCELD_ASSIGN_OR_RETURN(const MappedMemory mapped, context->Map(address));
+  return mapped.bytes;
 }
 
-absl::Status LocalBackend::Unmap(Address) {
-  ACCELD_RETURN_IF_ERROR(Ready().status());
-  return NoMappableMemory();
+absl::Status LocalBackend::Unmap(Address address) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  return context->Unmap(address);
 }
 
 // ---- Work ----

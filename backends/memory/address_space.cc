@@ -61,24 +61,35 @@ void AddressSpace::Insert(std::shared_ptr<const Allocation> allocation) {
 }
 
 absl::StatusOr<std::shared_ptr<const Allocation>> AddressSpace::Remove(Address base) {
-  const auto after = allocations_.upper_bound(base);
+  const auto found = allocations_.find(base);
+  if (found == allocations_.end()) return NotAStart(base, "to free");
+  std::shared_ptr<const Allocation> removed = std::move(found->second);
+  allocations_.erase(found);
+  return removed;
+}
+
+absl::StatusOr<std::shared_ptr<const Allocation>> AddressSpace::FindStart(
+    Address base, std::string_view action) const {
+  const auto found = allocations_.find(base);
+  if (found == allocations_.end()) return NotAStart(base, action);
+  if (!found->second->error().ok()) return found->second->error();
+  return found->second;
+}
+
+absl::Status AddressSpace::NotAStart(Address address, std::string_view action) const {
+  const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
-    const auto found = std::prev(after);
-    const Allocation& allocation = *found->second;
-    if (allocation.base() == base) {
-      std::shared_ptr<const Allocation> removed = std::move(found->second);
-      allocations_.erase(found);
-      return removed;
-    }
-    if (base - allocation.base() < allocation.size_bytes()) {
+    const Allocation& allocation = *std::prev(after)->second;
+    if (const std::uint64_t offset = address - allocation.base();
+        offset < allocation.size_bytes()) {
       return InvalidArgument(fmt::format(
-          "Address {:#x} to free lies {} bytes inside the allocation at {:#x}; only the address of "
-          "an allocation's start can be freed.",
-          base, base - allocation.base(), allocation.base()));
+          "Address {:#x} {} lies {} bytes inside the allocation at {:#x}; only the address of an "
+          "allocation's start is allowed.",
+          address, action, offset, allocation.base()));
     }
   }
   return InvalidArgument(
-      fmt::format("Address {:#x} to free is of no allocation, or freed already.", base),
+      fmt::format("Address {:#x} {} is of no allocation, or freed already.", address, action),
       reason::kUnknownAddress);
 }
 

@@ -98,6 +98,11 @@ class AddressSpace {
   // goes). An address that is unknown, freed or inside an allocation is an invalid argument.
   absl::StatusOr<std::shared_ptr<const Allocation>> Remove(Address base);
 
+  // The allocation that starts at `base`; else an invalid argument as Remove's, in which `action`
+  // says what for ("to map"), or the allocation's own error.
+  absl::StatusOr<std::shared_ptr<const Allocation>> FindStart(Address base,
+                                                              std::string_view action) const;
+
   // The allocation in which [address, address + bytes) lies. `bytes` is at least 1. Otherwise an
   // invalid argument that names `what` ("Operand b of gemm"; asked for only then), or the
   // allocation's own error. Reason UNKNOWN_ADDRESS where no live allocation is at `address`.
@@ -112,6 +117,9 @@ class AddressSpace {
   void Clear() { allocations_.clear(); }
 
  private:
+  // What is wrong with an address `action` that is no allocation's start.
+  absl::Status NotAStart(Address address, std::string_view action) const;
+
   // By base address.
   absl::btree_map<Address, std::shared_ptr<const Allocation>> allocations_;
 };

@@ -348,31 +348,5 @@ TEST_F(MemoryTest, ReportsAnUnknownStreamOfACopy) {
   EXPECT_EQ(Bytes(address, 4), before);
 }
 
-// ---- Map ----
-
-TEST_F(MemoryTest, DoesNotMapMemoryThatIsNotMappable) {
-  const Address address = Alloc(4096);
-  EXPECT_TRUE(HasCode(backend().Map(address), absl::StatusCode::kUnimplemented));
-  EXPECT_TRUE(HasCode(backend().Unmap(address), absl::StatusCode::kUnimplemented));
-}
-
-// Where the device cannot share its memory, it says so when asked for such memory.
-TEST_F(MemoryTest, MapsMappableMemoryOrDoesNotAllocateIt) {
-  const absl::StatusOr<Address> address = backend().Alloc(4096, {.mappable = true});
-  if (!address.ok()) {
-    EXPECT_TRUE(HasCode(address, absl::StatusCode::kUnimplemented));
-    EXPECT_TRUE(HasReason(address, reason::kUnsupported));
-    return;
-  }
-  const absl::StatusOr<absl::Span<std::byte>> view = backend().Map(*address);
-  ASSERT_TRUE(IsOk(view));
-  ASSERT_EQ(view->size(), 4096u);
-  EXPECT_EQ((*view)[4095], std::byte{0});
-  (*view)[5] = std::byte{0x42};
-  EXPECT_EQ(Bytes(*address + 5, 1)[0], 0x42);
-  EXPECT_TRUE(IsOk(backend().Unmap(*address)));
-  EXPECT_TRUE(IsOk(backend().Free(*address)));
-}
-
 }  // namespace
 }  // namespace acceld::conformance

@@ -15,6 +15,9 @@ std::unique_ptr<ComputeBackend> MakeBackend();
 // How this binary means to reach the device, such as "in_process" or "grpc_unix".
 std::string ExpectedTransport();
 
+// Whether this way can show device memory to the host: else mappable memory is unsupported.
+bool MapsMemory();
+
 // How `backend`, which came from MakeBackend and is initialized, really does.
 std::string ObservedTransport(const ComputeBackend& backend);
 

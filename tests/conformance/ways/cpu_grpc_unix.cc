@@ -15,6 +15,8 @@ std::unique_ptr<ComputeBackend> MakeBackend() {
 
 std::string ExpectedTransport() { return "grpc+unix"; }
 
+bool MapsMemory() { return false; }
+
 std::string ObservedTransport(const ComputeBackend& backend) {
   return dynamic_cast<const RemoteBackend&>(backend).session().transport;
 }

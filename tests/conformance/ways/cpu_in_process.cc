@@ -11,6 +11,8 @@ std::unique_ptr<ComputeBackend> MakeBackend() {
 
 std::string ExpectedTransport() { return "in_process"; }
 
+bool MapsMemory() { return true; }
+
 std::string ObservedTransport(const ComputeBackend& backend) {
   return dynamic_cast<const LocalBackend*>(&backend) != nullptr ? "in_process" : "unknown";
 }

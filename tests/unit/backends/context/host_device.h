@@ -30,6 +30,10 @@ class HostDevice : public NullDevice {
     for (std::thread& thread : threads_) thread.join();
   }
 
+  // Whether it can give mappable memory, all of it with the descriptor 7. Set it before others use
+  // the device.
+  bool mappable = false;
+
   // Called at the start of the calls they are named for. Set them before others use the device.
   std::function<void()> on_allocate;
   std::function<void()> on_release;
@@ -44,6 +48,8 @@ class HostDevice : public NullDevice {
     if (on_release) on_release();
     NullDevice::Release(data, bytes);
   }
+  bool has_mappable_memory() const override { return mappable; }
+  absl::StatusOr<int> MappableFile(const std::byte*) const override { return 7; }
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {
     if (on_create_queue) on_create_queue();
     return NullDevice::CreateQueue(priority);

@@ -184,6 +184,18 @@ TEST_F(AddressSpaceTest, RemoveRefusesUnknownAndFreedAddresses) {
   EXPECT_EQ(space_.size(), 1u);
 }
 
+TEST_F(AddressSpaceTest, FindStartFindsOnlyTheStartOfALiveAllocation) {
+  const Address base = Insert(128);
+  EXPECT_EQ((*space_.FindStart(base, "to map"))->base(), base);
+  EXPECT_THAT(space_.FindStart(base + 1, "to map").status(),
+              IsInvalid("to map lies 1 bytes inside"));
+  for (Address address : {Address{0}, base + 128, Address{kHuge}}) {
+    EXPECT_THAT(space_.FindStart(address, "to map").status(),
+                AllOf(IsInvalid("to map"), HasReason(reason::kUnknownAddress)));
+  }
+  EXPECT_EQ(space_.size(), 1u);
+}
+
 TEST_F(AddressSpaceTest, AFailedAllocationAnswersWithItsErrorAndCanBeRemoved) {
   const Address base = *range_.Take(128);
   space_.Insert(std::make_shared<Allocation>(
