@@ -39,6 +39,7 @@ struct Alloc {
   // 0 lets the daemon choose.
   Address address = 0;
   std::uint64_t size_bytes = 0;
+  bool mappable = false;
 };
 
 struct Free {

@@ -28,6 +28,7 @@ void SetAction(const command::Read& read, v1::Command& wire) {
 void SetAction(const command::Alloc& alloc, v1::Command& wire) {
   wire.mutable_alloc()->set_address(alloc.address);
   wire.mutable_alloc()->set_size_bytes(alloc.size_bytes);
+  wire.mutable_alloc()->set_mappable(alloc.mappable);
 }
 
 void SetAction(const command::Free& free, v1::Command& wire) {
@@ -122,7 +123,8 @@ absl::StatusOr<Command> FromWire(v1::Command&& wire) {
       return command;
     case v1::Command::kAlloc:
       command.action = command::Alloc{.address = wire.alloc().address(),
-                                      .size_bytes = wire.alloc().size_bytes()};
+                                      .size_bytes = wire.alloc().size_bytes(),
+                                      .mappable = wire.alloc().mappable()};
       return command;
     case v1::Command::kFree:
       command.action = command::Free{wire.free().address()};

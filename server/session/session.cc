@@ -107,7 +107,8 @@ void Session::Do(command::Read& read, Stream stream, Done done) {
 }
 
 void Session::Do(command::Alloc& alloc, Stream, Done done) {
-  Finish(done, ToResult(context_->Alloc(alloc.size_bytes, {}, alloc.address)));
+  Finish(done,
+         ToResult(context_->Alloc(alloc.size_bytes, {.mappable = alloc.mappable}, alloc.address)));
 }
 
 void Session::Do(command::Free& free, Stream, Done done) {

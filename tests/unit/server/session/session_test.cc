@@ -67,6 +67,12 @@ TEST_F(SessionTest, KnowsWhatItsDeviceCanDo) {
   EXPECT_TRUE(session_->info().supported_ops.all());
 }
 
+TEST_F(SessionTest, AllocPassesOnThatMemoryIsToBeMappable) {
+  const command::Alloc alloc{.size_bytes = kBytes, .mappable = true};
+  EXPECT_THAT(StatusOf(alloc), HasReason(reason::kUnsupported));
+  EXPECT_THAT(StatusOf(command::Alloc{.size_bytes = kBytes}), IsOk());
+}
+
 TEST_F(SessionTest, AllocWritesRunsReadsAndFrees) {
   const Address a = Alloc();
   const std::string bytes = "0123456789abcdef";
