@@ -102,7 +102,7 @@ absl::StatusOr<SealedMemory> SealedMemory::Open(int descriptor, std::uint64_t by
 absl::Status SealedMemory::Map() {
   // Populated, since each page's first access would cost a fault otherwise.
   void* const data = mmap(nullptr, size_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                          descriptor_, /*offset=*/0);
+                          fd(), /*offset=*/0);
   if (data == MAP_FAILED) return NoSharedMemory(size_bytes_, "mmap");
   data_ = static_cast<std::byte*>(data);
   process_ = getpid();
@@ -115,17 +115,16 @@ absl::Status SealedMemory::Map() {
 SealedMemory::~SealedMemory() {
   // In a forked child other memory may be where the mapping was.
   if (data_ != nullptr && process_ == getpid()) munmap(data_, size_bytes_);
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 SealedMemory::SealedMemory(SealedMemory&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)),
+    : file_(std::move(other.file_)),
       size_bytes_(std::exchange(other.size_bytes_, 0)),
       data_(std::exchange(other.data_, nullptr)),
       process_(other.process_) {}
 
 SealedMemory& SealedMemory::operator=(SealedMemory&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
+  std::swap(file_, other.file_);
   std::swap(size_bytes_, other.size_bytes_);
   std::swap(data_, other.data_);
   std::swap(process_, other.process_);

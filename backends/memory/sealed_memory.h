@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "backends/core/unique_fd.h"
 
 namespace acceld {
 
@@ -36,15 +37,15 @@ class SealedMemory {
   // As asked for; the bytes behind them up to the page's end are there too.
   std::uint64_t size_bytes() const { return size_bytes_; }
   // Stays this object's.
-  int fd() const { return descriptor_; }
+  int fd() const { return file_.get(); }
 
  private:
   // Takes `descriptor` over; nothing is mapped yet.
   SealedMemory(int descriptor, std::uint64_t size_bytes)
-      : descriptor_(descriptor), size_bytes_(size_bytes) {}
+      : file_(descriptor), size_bytes_(size_bytes) {}
   absl::Status Map();
 
-  int descriptor_;
+  UniqueFd file_;
   std::uint64_t size_bytes_;
   std::byte* data_ = nullptr;
   // The process that has the mapping.

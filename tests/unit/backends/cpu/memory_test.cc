@@ -146,6 +146,29 @@ TEST(CpuMemory, IsAllToBeHadWhateverIsWarm) {
   device->Release(all, 8 * kMiB);
 }
 
+// Threads that use the same few sizes, more than may be warm, and now and then a mappable one.
+TEST(CpuMemory, IsOneThreadsAtATimeAndZeroWhoeverHadItBefore) {
+  CpuMemory memory(4 * kMiB);
+  std::vector<std::thread> threads;
+  for (int thread = 1; thread <= 4; ++thread) {
+    threads.emplace_back([&memory, mine = static_cast<std::byte>(thread)] {
+      for (std::uint64_t i = 0; i < 200; ++i) {
+        const std::uint64_t bytes = 64 * 1024 * (1 + i % 5);
+        const auto data = memory.Allocate(bytes, {.mappable = i % 16 == 15});
+        ASSERT_THAT(data.status(), IsOk());
+        ASSERT_EQ(std::count(*data, *data + bytes, std::byte{0}), static_cast<std::int64_t>(bytes));
+        std::fill(*data, *data + bytes, mine);
+        std::this_thread::yield();
+        ASSERT_EQ(std::count(*data, *data + bytes, mine), static_cast<std::int64_t>(bytes));
+        memory.Release(*data, bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory.budget().used_bytes(), 0u);
+  EXPECT_LE(memory.warm_bytes(), kMiB);
+}
+
 TEST(CpuMemory, ThatIsMappableIsAFileOfItsOwn) {
   TestDevice device(WithLimit(kMiB));
   ASSERT_TRUE(device->has_mappable_memory());
