@@ -52,6 +52,8 @@ TEST_F(StreamTest, MixesSmallAndLargeWorkInOrder) {
   const Address x = Alloc(large * 4);
   const Address one = Upload(std::vector<float>{1});
   const Address ones = Upload(std::vector<float>(large, 1));
+  // Copies to the device may still be under way on their stream, which this one does not wait for.
+  ASSERT_TRUE(IsOk(backend().Synchronize()));
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(IsOk(backend().Binary(
         {.op = BinaryOp::kAdd, .n = large, .a = x, .b = ones, .output = x}, stream)));
