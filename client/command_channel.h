@@ -31,9 +31,9 @@ class CommandChannel {
   // Waits until the channel has room for another command, or is closed.
   virtual void WaitForRoom() = 0;
 
-  // Sends `command`, which is neither a write nor a read, after those sent before, soon. Returns
-  // its number; numbers grow.
-  virtual std::uint64_t Send(const Command& command, Done done = nullptr) = 0;
+  // Sends `command`, which is neither a write nor a read, after those sent before: soon, or where
+  // the caller `waits`, once it calls Wait. Returns its number; numbers grow.
+  virtual std::uint64_t Send(const Command& command, Done done = nullptr, bool waits = false) = 0;
 
   // Copies `source` to the device, in as many commands as it takes, between which other threads may
   // send theirs. Returns once the source may be reused; or at once where `host` is given, which
@@ -52,6 +52,13 @@ class CommandChannel {
   // Host memory that Write and Read need not stage, where the channel has such. May outlive the
   // channel.
   virtual absl::StatusOr<std::shared_ptr<std::byte>> AllocateHost(std::uint64_t bytes) = 0;
+
+  // Whether Map can show anything.
+  virtual bool CanMap() const = 0;
+  // The mappable allocation of `size_bytes` bytes at `address`, shown to this process as long as
+  // the result lives.
+  virtual absl::StatusOr<std::shared_ptr<std::byte>> Map(Address address,
+                                                         std::uint64_t size_bytes) = 0;
 
   // OK while the channel works; then why not, for good.
   virtual absl::Status status() const = 0;

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
+#include "client/channel_closed.h"
 #include "client/host_pages.h"
 #include "fmt/format.h"
 #include "proto/wire/command_wire.h"
@@ -26,22 +28,6 @@ constexpr std::uint64_t kCommandBytes = 512;
 
 // What one command brings or fetches at most, so that a large copy is pipelined.
 constexpr std::uint64_t kCopyChunkBytes = 1 << 20;
-
-// What calls return once the Submit call has ended with `status`.
-absl::Status WhyClosed(const absl::Status& status) {
-  const std::string reason = GetReason(status);
-  const std::string_view message(status.message().data(), status.message().size());
-  // Whatever gRPC reports of itself, to the caller the daemon is gone.
-  if (reason.empty()) {
-    return WithReason(
-        absl::UnavailableError(fmt::format("The connection to the daemon is lost: {}",
-                                           message.empty() ? "it has ended the call." : message)),
-        reason::kConnectionLost);
-  }
-  if (status.code() != absl::StatusCode::kCancelled) return status;
-  return WithReason(
-      absl::UnavailableError(fmt::format("The daemon has ended the session: {}", message)), reason);
-}
 
 std::uint64_t BytesOf(const Command& command) {
   if (const auto* write = std::get_if<command::Write>(&command.action)) return write->data.size();
@@ -116,7 +102,7 @@ void GrpcChannel::WaitForRoom(std::uint64_t bytes) {
   changed_.Wait(mutex_, [&]() ACCELD_REQUIRES(mutex_) { return !status_.ok() || HasRoom(bytes); });
 }
 
-std::uint64_t GrpcChannel::Send(const Command& command, Done done) {
+std::uint64_t GrpcChannel::Send(const Command& command, Done done, bool /*waits*/) {
   MutexLock lock(mutex_);
   const std::uint64_t number = first_ + entries_.size();
   if (!status_.ok()) {
@@ -148,7 +134,7 @@ void GrpcChannel::Write(Address target, absl::Span<const std::byte> source, Stre
     const auto chunk = source.subspan(offset, write_bytes_);
     WaitForRoom(chunk.size());
     Send({.stream = stream, .action = command::Write{.target = target + offset, .data = chunk}},
-         nullptr);
+         nullptr, /*waits=*/false);
   }
 }
 
@@ -162,8 +148,10 @@ std::uint64_t GrpcChannel::Read(absl::Span<std::byte> target, Address source, St
     const command::Read read{
         .source = source + offset, .size_bytes = chunk.size(), .keep_error = keep_error};
     WaitForRoom(chunk.size());
-    number = Send({.stream = stream, .action = read},
-                  [copy, chunk](CommandResult result) { copy->Take(chunk, std::move(result)); });
+    number = Send(
+        {.stream = stream, .action = read},
+        [copy, chunk](CommandResult result) { copy->Take(chunk, std::move(result)); },
+        /*waits=*/false);
   }
   return number;
 }
@@ -175,6 +163,10 @@ void GrpcChannel::Wait(absl::FunctionRef<bool()> ready) {
 
 absl::StatusOr<std::shared_ptr<std::byte>> GrpcChannel::AllocateHost(std::uint64_t bytes) {
   return AllocateHostPages(bytes);
+}
+
+absl::StatusOr<std::shared_ptr<std::byte>> GrpcChannel::Map(Address, std::uint64_t) {
+  return NoMappableMemory();
 }
 
 void GrpcChannel::MaybeWrite() {

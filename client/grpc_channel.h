@@ -30,13 +30,16 @@ class GrpcChannel final : public CommandChannel,
   ~GrpcChannel() override;
 
   void WaitForRoom() override { WaitForRoom(0); }
-  std::uint64_t Send(const Command& command, Done done) override;
+  std::uint64_t Send(const Command& command, Done done, bool waits) override;
   void Write(Address target, absl::Span<const std::byte> source, Stream stream,
              std::shared_ptr<const void> host) override;
   std::uint64_t Read(absl::Span<std::byte> target, Address source, Stream stream, bool keep_error,
                      CopyDone done) override;
   void Wait(absl::FunctionRef<bool()> ready) override;
   absl::StatusOr<std::shared_ptr<std::byte>> AllocateHost(std::uint64_t bytes) override;
+  bool CanMap() const override { return false; }
+  absl::StatusOr<std::shared_ptr<std::byte>> Map(Address address,
+                                                 std::uint64_t size_bytes) override;
   absl::Status status() const override;
 
  private:

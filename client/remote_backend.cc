@@ -96,8 +96,8 @@ absl::StatusOr<RemoteBackend::Answer> RemoteBackend::Ask(const Command& command,
   {
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(check());
-    number =
-        channel().Send(command, [&reply](CommandResult result) { reply.Set(std::move(result)); });
+    number = channel().Send(
+        command, [&reply](CommandResult result) { reply.Set(std::move(result)); }, /*waits=*/true);
   }
   return Answer{.number = number, .result = reply.Wait(channel())};
 }
@@ -124,21 +124,26 @@ absl::Status RemoteBackend::TakeLateError(std::optional<Stream> stream, std::uin
 
 absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  if (options.mappable) return NoMappableMemory();
+  // What nobody can map is not made.
+  if (options.mappable && !channel().CanMap()) return NoMappableMemory();
   if (bytes == 0) return EmptyAllocation();
   // The daemon chooses the address, since Alloc waits for it anyway.
-  const Command alloc{.action = command::Alloc{.address = 0, .size_bytes = bytes}};
+  const Command alloc{
+      .action = command::Alloc{.address = 0, .size_bytes = bytes, .mappable = options.mappable}};
   ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(alloc, [] { return absl::OkStatus(); }));
   ACCELD_ASSIGN_OR_RETURN(const Address base, ValueOf<Address>(std::move(answer.result)));
   MutexLock lock(mutex_);
   addresses_.Insert(std::make_shared<Allocation>(base, bytes, nullptr));
+  if (options.mappable) mappable_.emplace(base, nullptr);
   return base;
 }
 
 absl::Status RemoteBackend::Free(Address address) {
   ACCELD_RETURN_IF_ERROR(Ready());
+  decltype(mappable_)::node_type view;  // Outlives the lock: to unmap takes time.
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(addresses_.Remove(address).status());
+  view = mappable_.extract(address);
   Post({.action = command::Free{address}});
   return absl::OkStatus();
 }
@@ -195,14 +200,38 @@ absl::Status RemoteBackend::FreeHost(std::byte* data) {
   return host_memory_.Free(data);
 }
 
-absl::StatusOr<absl::Span<std::byte>> RemoteBackend::Map(Address) {
-  ACCELD_RETURN_IF_ERROR(Ready());
-  return NoMappableMemory();
+absl::StatusOr<std::uint64_t> RemoteBackend::SizeOfMappable(Address address,
+                                                            std::string_view action) const {
+  if (!channel().CanMap()) return NoMappableMemory();
+  ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<const Allocation> allocation,
+                          addresses_.FindStart(address, action));
+  if (!mappable_.contains(address)) return NotMappable(address);
+  return allocation->size_bytes();
 }
 
-absl::Status RemoteBackend::Unmap(Address) {
+absl::StatusOr<absl::Span<std::byte>> RemoteBackend::Map(Address address) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  return NoMappableMemory();
+  MutexLock map_lock(map_mutex_);
+  std::uint64_t size_bytes = 0;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_ASSIGN_OR_RETURN(size_bytes, SizeOfMappable(address, "to map"));
+    if (const auto& view = mappable_[address]) return absl::MakeSpan(view.get(), size_bytes);
+  }
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> view, channel().Map(address, size_bytes));
+  MutexLock lock(mutex_);
+  // Freed meanwhile, it has no view any more.
+  ACCELD_RETURN_IF_ERROR(SizeOfMappable(address, "to map").status());
+  return absl::MakeSpan((mappable_[address] = std::move(view)).get(), size_bytes);
+}
+
+absl::Status RemoteBackend::Unmap(Address address) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  std::shared_ptr<std::byte> view;  // Outlives the lock: to unmap takes time.
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(SizeOfMappable(address, "to unmap").status());
+  view = std::exchange(mappable_[address], nullptr);
+  return view != nullptr ? absl::OkStatus() : NotMapped(address);
 }
 
 // ---- Work ----

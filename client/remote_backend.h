@@ -79,6 +79,8 @@ class RemoteBackend final : public ComputeBackend {
 
   // OK where calls can be made: initialized, connected, not in a forked child.
   absl::Status Ready() const;
+  absl::StatusOr<std::uint64_t> SizeOfMappable(Address address, std::string_view action) const
+      ACCELD_REQUIRES(mutex_);
   absl::Status CheckStream(Stream stream) const ACCELD_REQUIRES(mutex_);
   absl::Status CheckEvent(Event event) const ACCELD_REQUIRES(mutex_);
   // Sends a command that nobody waits for.
@@ -108,10 +110,14 @@ class RemoteBackend final : public ComputeBackend {
   std::atomic<bool> initialized_{false};
   std::unique_ptr<SessionHandle> session_;
 
+  // Held while a view is made, so that each allocation gets one. Comes before `mutex_`.
+  Mutex map_mutex_;
   mutable Mutex mutex_;
   AddressSpace addresses_ ACCELD_GUARDED_BY(mutex_);
   absl::flat_hash_set<Stream> streams_ ACCELD_GUARDED_BY(mutex_){kDefaultStream};
   absl::flat_hash_set<Event> events_ ACCELD_GUARDED_BY(mutex_);
+  // The mappable allocations, by address, with their views; null where not mapped.
+  absl::flat_hash_map<Address, std::shared_ptr<std::byte>> mappable_ ACCELD_GUARDED_BY(mutex_);
   HandleRange stream_numbers_ ACCELD_GUARDED_BY(mutex_);
   HandleRange event_numbers_ ACCELD_GUARDED_BY(mutex_);
 

@@ -19,8 +19,11 @@ struct SessionDescription {
   OpSet supported_ops;
   // Why the daemon chose this device, for people.
   std::string choice;
-  // How the commands travel, such as "grpc+unix".
+  // How the commands travel: "shm", "frames+unix", "frames+tcp", "grpc+unix" or "grpc+tcp".
   std::string transport;
+  // Why they do not travel in a better way, for people; empty where there is none, or none was
+  // asked for.
+  std::string transport_note;
   // The caller, as the daemon sees it, such as "uid:1000".
   std::string identity;
   std::uint64_t streams = 0;

@@ -6,6 +6,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include "backends/core/status.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "proto/frames/frame.h"
 #include "server/config/default_socket.h"
 #include "server/config/policy.h"
 #include "server/logging/logging.h"
@@ -22,6 +25,7 @@
 #include "server/service/sd_notify.h"
 #include "server/session/session_table.h"
 #include "server/transport/acceptor.h"
+#include "server/transport/data/data_server.h"
 #include "server/transport/grpc/grpc_server.h"
 #include "server/version.h"
 
@@ -38,6 +42,9 @@ constexpr std::chrono::milliseconds kFlushGrace{2000};
 
 // How long clients whose work was not finished have to hear of it.
 constexpr std::chrono::milliseconds kEndGrace{200};
+
+// A ring holds at least a few commands.
+constexpr std::uint32_t kMinRingBytes = 4096;
 
 sigset_t StopSignals() {
   sigset_t signals;
@@ -57,6 +64,14 @@ SessionLimits ToSessionLimits(const Limits& limits) {
   session.sessions = limits.max_sessions;
   session.commands_in_flight = limits.max_in_flight_commands;
   session.bytes_in_flight = limits.max_in_flight_bytes;
+  session.host_bytes = limits.max_host_memory_bytes;
+  if (limits.ring_bytes > 0) {
+    session.ring_bytes = std::bit_ceil(std::max(limits.ring_bytes, kMinRingBytes));
+  } else {
+    session.ring_bytes = 0;
+  }
+  session.staging_bytes = limits.staging_bytes;
+  session.frame_timeout_ms = static_cast<std::uint32_t>(limits.frame_timeout.count());
   session.lease_ms = static_cast<std::uint32_t>(limits.session_idle_timeout.count());
   return session;
 }
@@ -127,7 +142,7 @@ class StopRequests {
 // Finishes what was accepted, until `config.drain_timeout` or another signal. Returns whether all
 // was finished.
 bool Drain(const Config& config, const StopRequests& requests, SessionTable& sessions,
-           GrpcServer& grpc) {
+           GrpcServer& grpc, const DataServer& data) {
   Log(LogLevel::kInfo, "draining", {{"sessions", sessions.List().size()}});
   NotifyOrLog("STOPPING=1\nSTATUS=Draining.");
   grpc.SetServing(false);
@@ -146,6 +161,7 @@ bool Drain(const Config& config, const StopRequests& requests, SessionTable& ses
                                       reason::kDraining));
   }
   if (finished) {
+    data.AwaitClosed(kFlushGrace);
     grpc.Shutdown(kFlushGrace);
   } else if (!interrupted) {
     requests.Wait(kEndGrace, /*signals_only=*/true);
@@ -184,15 +200,21 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
           {.sessions = sessions, .devices = devices, .connections = connections, .limits = limits},
           [&config](const Peer& peer) { return IsAdmin(config, peer); },
           [&requests] { requests.RequestDrain(); }));
+  ACCELD_ASSIGN_OR_RETURN(const std::unique_ptr<DataServer> data,
+                          DataServer::Start(sessions, limits, config.limits.handshake_timeout));
   const Protocol http2{.prefix = kHttp2Preface, .handler = [&grpc](UniqueFd fd, const Peer&) {
                          grpc->Serve(std::move(fd));
                        }};
+  const Protocol data_channel{
+      .prefix = frames::kMagic,
+      .handler = [&data](UniqueFd fd, const Peer& peer) { data->Serve(std::move(fd), peer); }};
   AcceptorOptions options{.handshake_timeout = config.limits.handshake_timeout,
                           .max_pending = config.limits.max_pending_connections,
                           .max_connections = config.limits.max_connections};
   options.on_closed = [&sessions](const Peer& peer) { sessions.EndConnection(peer.connection_id); };
-  ACCELD_ASSIGN_OR_RETURN(const std::unique_ptr<Acceptor> acceptor,
-                          Acceptor::Start(std::move(listeners), {http2}, &connections, options));
+  ACCELD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Acceptor> acceptor,
+      Acceptor::Start(std::move(listeners), {http2, data_channel}, &connections, options));
 
   // Scripts read the addresses off stdout; everything else goes to the log.
   for (const std::string& endpoint : endpoints) fmt::print("listening on {}\n", endpoint);
@@ -208,7 +230,7 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
 
   requests.Wait(std::chrono::milliseconds(-1), /*signals_only=*/false);
   // Newcomers are still let in while it drains, so that they are told why they get no session.
-  const bool finished = Drain(config, requests, sessions, *grpc);
+  const bool finished = Drain(config, requests, sessions, *grpc, *data);
   acceptor->Close();
   Log(LogLevel::kInfo, "stopped");
   // An op that runs would hold up the orderly end for as long as it takes; nobody waits for it.

@@ -33,6 +33,9 @@ struct Read {
   std::uint64_t size_bytes = 0;
   // Leaves an error of the stream for the next synchronization.
   bool keep_error = false;
+  // Where the bytes go; if empty, they are the command's value. `owner` keeps it; may be null.
+  absl::Span<std::byte> target = {};
+  std::shared_ptr<const void> owner = nullptr;
 };
 
 struct Alloc {

@@ -28,6 +28,10 @@ struct Limits {
   std::uint32_t max_events = 65536;
   std::uint32_t max_allocations = 1048576;
   std::chrono::milliseconds session_idle_timeout{60000};
+  std::uint64_t max_host_memory_bytes = std::uint64_t{1} << 30;
+  std::uint32_t ring_bytes = 64 << 10;
+  std::uint32_t staging_bytes = 2 << 20;
+  std::chrono::milliseconds frame_timeout{30000};
 };
 
 // config.proto documents the fields. Everything here is in range; an address of `listen` is

@@ -34,6 +34,9 @@ constexpr Range kCommandsPerMessage{1, 1000000};
 constexpr Range kInFlightBytes{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
 constexpr Range kObjectsOfSession{1, 10000000};
 constexpr Range kIdleTimeoutMs{100, 86400000};
+constexpr Range kRingBytes{0, 16777216};
+constexpr Range kStagingBytes{65536, 1073741824};
+constexpr Range kFrameTimeoutMs{100, 600000};
 
 absl::Status ErrorAt(std::string_view file, int line, int column, std::string_view message) {
   return InvalidArgument(OneLine(fmt::format("{}:{}:{}: {}", file, line + 1, column + 1, message)));
@@ -170,6 +173,10 @@ absl::Status ReadLimits(FieldReader fields, Limits& limits) {
   fields.Number("max_events", kObjectsOfSession, limits.max_events);
   fields.Number("max_allocations", kObjectsOfSession, limits.max_allocations);
   fields.Number("session_idle_timeout_ms", kIdleTimeoutMs, limits.session_idle_timeout);
+  fields.Number("max_host_memory_bytes", kMemoryBytes, limits.max_host_memory_bytes);
+  fields.Number("ring_bytes", kRingBytes, limits.ring_bytes);
+  fields.Number("staging_bytes", kStagingBytes, limits.staging_bytes);
+  fields.Number("frame_timeout_ms", kFrameTimeoutMs, limits.frame_timeout);
   return fields.status();
 }
 

@@ -35,7 +35,9 @@ Session::Session(SessionInfo info, std::shared_ptr<Flow> flow,
     : info_(std::move(info)),
       limits_(limits),
       flow_(std::move(flow)),
-      context_(std::move(context)) {}
+      context_(std::move(context)),
+      connection_id_(info_.peer.connection_id),
+      transport_(info_.transport) {}
 
 // ---- Commands ----
 
@@ -58,6 +60,26 @@ bool Session::TakeBytes(std::uint64_t bytes) {
     }
   } while (!held_bytes_.compare_exchange_weak(held, held + bytes));
   return true;
+}
+
+absl::Status Session::TakeHostBytes(std::uint64_t bytes) {
+  std::uint64_t held = host_bytes_;
+  do {
+    if (bytes > limits_.host_bytes || held > limits_.host_bytes - bytes) {
+      return OutOfMemory(
+          fmt::format("The session shares {} bytes of host memory with the daemon already; {} more "
+                      "are beyond its limit of {}.",
+                      held, bytes, limits_.host_bytes),
+          reason::kLimitExceeded);
+    }
+  } while (!host_bytes_.compare_exchange_weak(held, held + bytes));
+  return absl::OkStatus();
+}
+
+void Session::MoveTo(std::string_view transport, std::uint64_t connection_id) {
+  MutexLock lock(mutex_);
+  transport_ = transport;
+  connection_id_ = connection_id;
 }
 
 void Session::Finish(Done& done, CommandResult result) {
@@ -88,6 +110,12 @@ void Session::Do(command::Write& write, Stream stream, Done done) {
 }
 
 void Session::Do(command::Read& read, Stream stream, Done done) {
+  if (!read.target.empty()) {
+    DeviceContext::Done ended = StatusDone(std::move(done));
+    return FailUnless(context_->Read(read.target, read.source, stream, !read.keep_error,
+                                     std::move(read.owner), std::move(ended)),
+                      ended);
+  }
   if (read.size_bytes > limits_.read_bytes) {
     return Finish(done,
                   ToResult(InvalidArgument(

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,7 +29,7 @@ struct SessionInfo {
   // 16 random bytes; never logged or listed.
   std::string secret{};
   Peer peer{};
-  // How its commands come, such as "grpc+unix".
+  // How it was opened, such as "grpc+unix".
   std::string transport{};
   std::string client_name{};
   DeviceInfo device{};
@@ -66,6 +67,9 @@ class Session : public std::enable_shared_from_this<Session> {
     return context_->CheckRange(address, bytes, what);
   }
 
+  // The file behind a mappable allocation, for the client's process to map.
+  absl::StatusOr<MappedMemory> Map(Address address) const { return context_->Map(address); }
+
   // How many commands are submitted and not finished.
   std::uint32_t in_flight() const { return in_flight_; }
 
@@ -87,10 +91,24 @@ class Session : public std::enable_shared_from_this<Session> {
   // The callback is not called after this returns, unless it is being called right now.
   void RemoveOnEnd(std::uint64_t number);
 
+  // Counts host memory that the client shares with the daemon: rings and what it stages copies in.
+  // Out of memory where it would go over the limit.
+  absl::Status TakeHostBytes(std::uint64_t bytes);
+  void ReturnHostBytes(std::uint64_t bytes) { host_bytes_ -= bytes; }
+  std::uint64_t host_bytes() const { return host_bytes_; }
+
   // Gives the one place of a command channel; false while another has it.
   bool TakeChannel() { return !channel_taken_.exchange(true); }
   void ReturnChannel() { channel_taken_ = false; }
   bool channel_taken() const { return channel_taken_; }
+
+  // From now on its commands come by `transport`, such as "shm", and it ends with this connection.
+  void MoveTo(std::string_view transport, std::uint64_t connection_id);
+  std::string transport() const {
+    MutexLock lock(mutex_);
+    return transport_;
+  }
+  std::uint64_t connection_id() const { return connection_id_; }
 
   // When a call last named the session; see SessionTable about leases.
   void Touch() { last_used_ = std::chrono::steady_clock::now(); }
@@ -136,12 +154,15 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::shared_ptr<DeviceContext> context_;
   std::atomic<std::uint32_t> in_flight_{0};
   std::atomic<std::uint64_t> held_bytes_{0};
+  std::atomic<std::uint64_t> host_bytes_{0};
   std::atomic<bool> channel_taken_{false};
+  std::atomic<std::uint64_t> connection_id_;
   std::atomic<std::chrono::steady_clock::time_point> last_used_{std::chrono::steady_clock::now()};
   std::atomic<bool> draining_{false};
   std::atomic<bool> ended_{false};
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::string transport_ ACCELD_GUARDED_BY(mutex_);
   absl::Status end_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t next_callback_ ACCELD_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<std::uint64_t, absl::AnyInvocable<void(const absl::Status&)>> callbacks_

@@ -17,6 +17,14 @@ struct SessionLimits {
   // A session beyond these is not read from until some of its commands have finished.
   std::uint32_t commands_in_flight = 4096;
   std::uint64_t bytes_in_flight = 64 << 20;
+  // Host memory that a session shares with the daemon, rings included.
+  std::uint64_t host_bytes = std::uint64_t{1} << 30;
+  // Each of the two rings; a power of two. 0: nothing is shared.
+  std::uint32_t ring_bytes = 64 << 10;
+  // What a client should stage large copies in.
+  std::uint32_t staging_bytes = 2 << 20;
+  // How long the rest of a frame may take to come.
+  std::uint32_t frame_timeout_ms = 30'000;
   // How long a session lasts while no call holds it and none names it.
   std::uint32_t lease_ms = 60'000;
 };

@@ -169,7 +169,7 @@ void SessionTable::End(const Session& session, const absl::Status& why) {
 
 void SessionTable::EndConnection(std::uint64_t connection_id) {
   for (const auto& session : List()) {
-    if (session->info().peer.connection_id != connection_id) continue;
+    if (session->connection_id() != connection_id) continue;
     End(*session, absl::CancelledError("The client's connection is closed."));
   }
 }

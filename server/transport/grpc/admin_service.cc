@@ -18,7 +18,7 @@ void Describe(const Session& session, v1::SessionUsage& usage) {
   usage.set_ops(session.ops());
   usage.set_client_name(info.client_name);
   usage.set_backend(std::string(Name(info.device.kind)));
-  usage.set_transport(info.transport);
+  usage.set_transport(session.transport());
   usage.set_age_ms(age / std::chrono::milliseconds(1));
 }
 

@@ -14,6 +14,9 @@ namespace {
 // More devices of a kind than any machine has.
 constexpr std::uint32_t kMaxOrdinal = 1 << 16;
 
+// The daemon takes data channels (proto/frames/frame.h).
+constexpr std::string_view kDataChannelFeature = "data-channel";
+
 }  // namespace
 
 absl::StatusOr<std::uint32_t> NegotiateVersion(const v1::ProtocolVersions& client) {
@@ -77,6 +80,7 @@ void DescribeServer(const DevicePool& devices, const SessionLimits& limits, bool
   info.set_version(kVersion);
   info.mutable_protocol_versions()->set_lowest(kLowestProtocolVersion);
   info.mutable_protocol_versions()->set_highest(kHighestProtocolVersion);
+  info.add_features(std::string(kDataChannelFeature));
   for (const RegistryEntry& entry : devices.registry().entries()) {
     v1::Backend& backend = *info.add_backends();
     backend.set_kind(std::string(Name(entry.kind)));

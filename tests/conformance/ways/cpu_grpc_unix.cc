@@ -9,16 +9,16 @@ namespace acceld::conformance {
 std::unique_ptr<ComputeBackend> MakeBackend() {
   // One daemon for all tests of the program, ended with it.
   static const auto daemon = testing::DaemonProcess::Start();
-  return std::make_unique<RemoteBackend>(daemon->unix_endpoint(),
+  return std::make_unique<RemoteBackend>(daemon->unix_endpoint() + "?transport=grpc",
                                          ConnectOptions{.kind = BackendKind::kCpu});
 }
 
 std::string ExpectedTransport() { return "grpc+unix"; }
 
-bool MapsMemory() { return false; }
-
 std::string ObservedTransport(const ComputeBackend& backend) {
   return dynamic_cast<const RemoteBackend&>(backend).session().transport;
 }
+
+bool MapsMemory() { return false; }
 
 }  // namespace acceld::conformance

@@ -1,13 +1,15 @@
-// A session opened over gRPC.
+// Opens a session over gRPC, and the channel that its commands take.
 
 #include <cerrno>  // program_invocation_short_name
 #include <memory>
 
 #include "acceld/v1/compute.grpc.pb.h"
 #include "backends/core/status.h"
+#include "client/data_channel.h"
 #include "client/grpc_channel.h"
 #include "client/grpc_connection.h"
 #include "client/session_handle.h"
+#include "fmt/format.h"
 #include "grpcpp/client_context.h"
 #include "proto/wire/device_wire.h"
 #include "proto/wire/grpc_status.h"
@@ -22,13 +24,11 @@ constexpr std::uint32_t kHighestProtocolVersion = 1;
 // How long a question about a device may take.
 constexpr absl::Duration kInfoTimeout = absl::Seconds(5);
 
-class GrpcSession final : public SessionHandle {
+class OpenedSession final : public SessionHandle {
  public:
-  GrpcSession(GrpcConnection connection, std::unique_ptr<v1::Compute::Stub> stub,
-              const v1::Session& session, CommandChannel::OnError on_error)
-      : connection_(std::move(connection)),
-        stub_(std::move(stub)),
-        channel_(*stub_, session.secret(), session.limits(), std::move(on_error)) {
+  OpenedSession(GrpcConnection connection, std::unique_ptr<v1::Compute::Stub> stub,
+                const v1::Session& session)
+      : connection_(std::move(connection)), stub_(std::move(stub)) {
     description_.id = session.id();
     description_.device = FromWire(session.device());
     description_.supported_ops = OpSetFromWire(session.device().supported_ops());
@@ -40,8 +40,34 @@ class GrpcSession final : public SessionHandle {
     description_.events = limits.events();
   }
 
+  // Opens the channel that the endpoint asks for, or the best that can be had, and says in the
+  // session's description why it is not a better one.
+  absl::Status OpenChannel(const v1::Session& session, absl::Duration timeout,
+                           CommandChannel::OnError on_error) {
+    const Endpoint& endpoint = connection_.endpoint;
+    for (const Transport transport : {Transport::kSharedMemory, Transport::kFrames}) {
+      if (endpoint.transport != Transport::kBest && endpoint.transport != transport) continue;
+      const bool shared_memory = transport == Transport::kSharedMemory;
+      absl::StatusOr<DataLink> link =
+          OpenDataLink(endpoint, session.secret(), shared_memory, timeout);
+      if (link.ok()) {
+        description_.transport = link->transport;
+        channel_ = std::make_unique<DataChannel>(*std::move(link), std::move(on_error));
+        return absl::OkStatus();
+      }
+      if (endpoint.transport == transport) return link.status();
+      const auto message = link.status().message();
+      description_.transport_note +=
+          fmt::format("{}{}: {}", description_.transport_note.empty() ? "" : " ", Name(transport),
+                      std::string_view(message.data(), message.size()));
+    }
+    channel_ = std::make_unique<GrpcChannel>(*stub_, session.secret(), session.limits(),
+                                             std::move(on_error));
+    return absl::OkStatus();
+  }
+
   const SessionDescription& description() const override { return description_; }
-  CommandChannel& channel() override { return channel_; }
+  CommandChannel& channel() override { return *channel_; }
 
   DeviceInfo CurrentDevice() override {
     grpc::ClientContext context;
@@ -62,7 +88,7 @@ class GrpcSession final : public SessionHandle {
   const std::unique_ptr<v1::Compute::Stub> stub_;
   SessionDescription description_;
   // Goes first: it needs what is above.
-  GrpcChannel channel_;
+  std::unique_ptr<CommandChannel> channel_;
 };
 
 v1::OpenSessionRequest MakeRequest(const ConnectOptions& options) {
@@ -106,8 +132,9 @@ absl::StatusOr<std::unique_ptr<SessionHandle>> OpenSession(std::string_view endp
   ACCELD_RETURN_IF_ERROR(
       FromGrpcStatus(stub->OpenSession(&context, MakeRequest(options), &session)));
   ACCELD_RETURN_IF_ERROR(CheckAnswer(session));
-  return std::make_unique<GrpcSession>(std::move(connection), std::move(stub), session,
-                                       std::move(on_error));
+  auto opened = std::make_unique<OpenedSession>(std::move(connection), std::move(stub), session);
+  ACCELD_RETURN_IF_ERROR(opened->OpenChannel(session, options.timeout, std::move(on_error)));
+  return opened;
 }
 
 }  // namespace acceld

@@ -1,0 +1,668 @@
+#include "client/data_channel.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "backends/context/handle_errors.h"
+#include "backends/core/status.h"
+#include "backends/memory/streaming_copy.h"
+#include "client/channel_closed.h"
+#include "client/copy_join.h"
+#include "client/host_pages.h"
+#include "fmt/format.h"
+#include "proto/frames/command_frame.h"
+
+namespace acceld {
+namespace {
+
+// A sender waits beyond these.
+constexpr std::size_t kMaxCommandsInFlight = 16384;
+constexpr std::size_t kMaxAppendedBytes = 1 << 20;
+
+// Results of one frame, but for the bytes of a read, fit into this.
+constexpr std::size_t kBufferBytes = 64 * 1024;
+
+// Copies up to this travel in the frame.
+constexpr std::size_t kInlineBytes = 4096;
+
+// What one command of a larger copy brings or fetches, so that the copy is pipelined.
+constexpr std::size_t kChunkBytes = 256 * 1024;
+constexpr std::size_t kMaxReadBytesInFlight = 4 * kChunkBytes;
+
+// From here on the caches could not hold what is copied.
+constexpr std::size_t kLargeCopyBytes = 4 << 20;
+
+}  // namespace
+
+DataChannel::DataChannel(DataLink link, OnError on_error)
+    : on_error_(std::move(on_error)),
+      stream_(std::move(link.stream)),
+      ring_(link.ring),
+      welcome_(link.welcome),
+      buffer_(kBufferBytes) {
+  if (ring_ != nullptr) return;
+  background_thread_ = std::thread([this] { SendInBackground(); });
+  pthread_setname_np(background_thread_.native_handle(), "acceld-send");
+}
+
+DataChannel::~DataChannel() {
+  // Whoever sleeps on the socket wakes up.
+  shutdown(stream_->fd(), SHUT_RDWR);
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    background_.NotifyAll();
+  }
+  if (background_thread_.joinable()) background_thread_.join();
+  Close(absl::CancelledError("The session has been closed."));
+}
+
+absl::Status DataChannel::status() const {
+  if (!closed_.load(std::memory_order_acquire)) return absl::OkStatus();
+  MutexLock lock(mutex_);
+  return status_;
+}
+
+// ---- Sending ----
+
+void DataChannel::WaitForRoom() {
+  const auto has_room = [this] {
+    return in_flight_.load(std::memory_order_relaxed) < kMaxCommandsInFlight &&
+           appended_bytes_.load(std::memory_order_relaxed) < kMaxAppendedBytes;
+  };
+  if (has_room()) return;
+  // Half empty before it goes on, so that it goes on with many at a time.
+  Wait([this] {
+    return closed_ ||
+           (in_flight_ <= kMaxCommandsInFlight / 2 && appended_bytes_ <= kMaxAppendedBytes / 2);
+  });
+}
+
+std::uint64_t DataChannel::Enter(Entry entry) {
+  entries_.push_back(std::move(entry));
+  in_flight_.store(entries_.size(), std::memory_order_relaxed);
+  return first_ + entries_.size() - 1;
+}
+
+template <typename Append>
+std::uint64_t DataChannel::Post(Entry entry, bool waits, Append append) {
+  MutexLock lock(mutex_);
+  if (closed_) {
+    const std::uint64_t number = first_ + entries_.size();
+    const absl::Status status = status_;
+    MutexUnlock unlock(mutex_);
+    if (entry.done) entry.done({.status = status, .value = {}});
+    return number;
+  }
+  TellFreedHosts();
+  const std::uint64_t number = Enter(std::move(entry));
+  append(appended_);
+  appended_bytes_ = appended_.size();
+  // Whoever sends goes on until nothing is left.
+  if (sending_) return number;
+  const bool idle = entries_.size() == 1;
+  if (ring_ == nullptr && waits) return number;
+  if (ring_ != nullptr || idle) {
+    sending_ = true;
+    SendAppended();
+  } else {
+    background_.NotifyOne();
+  }
+  return number;
+}
+
+void DataChannel::SendAppended() {
+  while (!appended_.empty() && !closed_) {
+    std::swap(appended_, batch_);
+    appended_bytes_ = 0;
+    {
+      MutexUnlock unlock(mutex_);
+      SendAll(batch_);
+    }
+    batch_.clear();
+  }
+  sending_ = false;
+  if (waiting_ > 0) changed_.NotifyAll();
+}
+
+bool DataChannel::SendAll(absl::Span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const absl::StatusOr<std::size_t> sent = stream_->Write(bytes);
+    if (!sent.ok()) {
+      // What the daemon had to say before is still to be read, by whoever waits.
+      shutdown(stream_->fd(), SHUT_WR);
+      return false;
+    }
+    bytes.remove_prefix(*sent);
+    if (*sent == 0) WaitForStream();
+    if (closed_) return false;
+  }
+  return true;
+}
+
+void DataChannel::WaitForStream() {
+  if (ring_ != nullptr) {
+    // The kick for room wakes whoever receives, which may be this thread.
+    MutexLock lock(mutex_);
+    return WaitLocked([this] { return closed_ || !stream_->PrepareToWaitForRoom(); });
+  }
+  bool receives = false;
+  {
+    MutexLock lock(mutex_);
+    receives = !std::exchange(receiving_, true);
+  }
+  pollfd polled{stream_->fd(), static_cast<short>(receives ? POLLIN | POLLOUT : POLLOUT), 0};
+  poll(&polled, 1, -1);
+  if (!receives) return;
+  while (Receive()) {
+  }
+  MutexLock lock(mutex_);
+  receiving_ = false;
+  if (waiting_ > 0) changed_.NotifyAll();
+}
+
+void DataChannel::SendInBackground() {
+  MutexLock lock(mutex_);
+  while (true) {
+    background_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) {
+      return stopping_ || (!sending_ && !appended_.empty() && !closed_);
+    });
+    if (stopping_) return;
+    sending_ = true;
+    SendAppended();
+  }
+}
+
+std::uint64_t DataChannel::Send(const Command& command, Done done, bool waits) {
+  return Post({.done = std::move(done), .stream = command.stream}, waits,
+              [&](std::vector<std::byte>& frames) { frames::Append(command, frames); });
+}
+
+void DataChannel::PostWrite(const Command& command, absl::Span<const std::byte> data) {
+  MutexLock lock(mutex_);
+  ++waiting_;
+  changed_.Wait(mutex_, [this]() ACCELD_REQUIRES(mutex_) { return closed_ || !sending_; });
+  --waiting_;
+  if (closed_) return;
+  sending_ = true;
+  Enter({.done = nullptr, .stream = command.stream});
+  frames::Append(command, appended_);
+  std::swap(appended_, batch_);
+  appended_bytes_ = 0;
+  {
+    MutexUnlock unlock(mutex_);
+    // What others send meanwhile is appended, and goes behind the data.
+    if (SendAll(batch_)) SendAll(data);
+  }
+  batch_.clear();
+  SendAppended();
+}
+
+// ---- Receiving ----
+
+void DataChannel::Wait(absl::FunctionRef<bool()> ready) {
+  MutexLock lock(mutex_);
+  if (!appended_.empty() && !sending_ && !closed_) {
+    sending_ = true;
+    SendAppended();
+  }
+  WaitLocked(ready);
+}
+
+void DataChannel::WaitLocked(absl::FunctionRef<bool()> ready) {
+  ++waiting_;
+  while (!ready()) {
+    if (receiving_) {
+      changed_.Wait(mutex_, [&]() ACCELD_REQUIRES(mutex_) { return !receiving_ || ready(); });
+      continue;
+    }
+    receiving_ = true;
+    {
+      MutexUnlock unlock(mutex_);
+      if (!Receive() && !closed_) Sleep();
+    }
+    receiving_ = false;
+    if (waiting_ > 1) changed_.NotifyAll();
+  }
+  --waiting_;
+}
+
+void DataChannel::Sleep() {
+  if (stream_->CheapToPoll()) {
+    const auto start = std::chrono::steady_clock::now();
+    do {
+      for (int i = 0; i < 16; ++i) {
+        if (stream_->Readable()) return;
+        SpinPause();
+      }
+    } while (std::chrono::steady_clock::now() - start < spin_.value());
+  }
+  if (!stream_->PrepareToWaitForBytes()) return;
+  const auto asleep = std::chrono::steady_clock::now();
+  pollfd polled{stream_->fd(), POLLIN, 0};
+  poll(&polled, 1, -1);
+  spin_.Slept(std::chrono::steady_clock::now() - asleep);
+  if (const absl::Status woken = stream_->WakeUp(); !woken.ok()) {
+    // What came before the end comes first.
+    while (Receive()) {
+    }
+    Close(woken);
+  }
+}
+
+bool DataChannel::Receive() {
+  if (closed_) return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  const absl::StatusOr<std::size_t> bytes = stream_->Read(absl::MakeSpan(buffer_).subspan(end_));
+  if (!bytes.ok()) {
+    Close(bytes.status());
+    return false;
+  }
+  end_ += *bytes;
+  while (TakeFrame()) {
+  }
+  return *bytes > 0 && !closed_;
+}
+
+bool DataChannel::TakeFrame() {
+  frames::Header header;
+  if (closed_ || end_ - begin_ < sizeof header) return false;
+  std::memcpy(&header, buffer_.data() + begin_, sizeof header);
+  const auto kind = static_cast<frames::Kind>(header.kind);
+  if (kind == frames::Kind::kData) {
+    begin_ += sizeof header;
+    TakeData(header);
+    return true;
+  }
+  const std::size_t bytes = sizeof header + header.payload_bytes;
+  if (bytes > buffer_.size()) {
+    CloseMalformed("a frame that is too long");
+    return false;
+  }
+  if (end_ - begin_ < bytes) return false;
+  const auto payload =
+      absl::MakeConstSpan(buffer_).subspan(begin_ + sizeof header, header.payload_bytes);
+  begin_ += bytes;
+  switch (kind) {
+    case frames::Kind::kFinished:
+      FinishUpTo(header.number);
+      return true;
+    case frames::Kind::kResult:
+      TakeResult(header, payload);
+      return true;
+    case frames::Kind::kEnd: {
+      const absl::StatusOr<CommandResult> end = frames::ToResult(header, payload);
+      Close(end.ok() ? end->status : end.status());
+      return false;
+    }
+    default:
+      CloseMalformed(fmt::format("a frame of kind {}", header.kind));
+      return false;
+  }
+}
+
+void DataChannel::TakeResult(const frames::Header& header, absl::Span<const std::byte> payload) {
+  absl::StatusOr<CommandResult> result = frames::ToResult(header, payload);
+  if (!result.ok()) return CloseMalformed("a result that is malformed");
+  Finish(header.number, *std::move(result));
+}
+
+void DataChannel::Finish(std::uint64_t number, CommandResult result) {
+  Done done;
+  Stream stream{0};
+  bool reports = false;
+  {
+    MutexLock lock(mutex_);
+    if (number < first_ || number - first_ >= entries_.size()) return;
+    Entry& entry = entries_[number - first_];
+    if (std::exchange(entry.finished, true)) return;
+    done = std::move(entry.done);
+    stream = entry.stream;
+    reports = entry.reports || !done;
+  }
+  if (reports && !result.status.ok()) on_error_(number, stream, result.status);
+  if (done) done(std::move(result));
+}
+
+void DataChannel::TakeData(const frames::Header& header) {
+  absl::Span<std::byte> target;
+  {
+    MutexLock lock(mutex_);
+    const std::uint64_t place = header.number - first_;
+    if (header.number >= first_ && place < entries_.size() && !entries_[place].finished) {
+      target = entries_[place].target;
+    }
+  }
+  if (target.size() != header.payload_bytes) {
+    return CloseMalformed(
+        fmt::format("{} bytes of a read of {}", header.payload_bytes, target.size()));
+  }
+  const std::size_t buffered = std::min(target.size(), end_ - begin_);
+  std::memcpy(target.data(), buffer_.data() + begin_, buffered);
+  begin_ += buffered;
+  target.remove_prefix(buffered);
+  while (!target.empty()) {
+    const absl::StatusOr<std::size_t> bytes = stream_->Read(target);
+    if (!bytes.ok()) return Close(bytes.status());
+    target.remove_prefix(*bytes);
+    if (*bytes == 0) Sleep();
+    if (closed_) return;
+  }
+  Finish(header.number, {});
+}
+
+void DataChannel::FinishUpTo(std::uint64_t number) {
+  {
+    MutexLock lock(mutex_);
+    while (!entries_.empty() && first_ <= number) {
+      Entry& entry = entries_.front();
+      if (!entry.finished && entry.done) finished_.push_back(std::move(entry.done));
+      entries_.pop_front();
+      ++first_;
+    }
+    in_flight_.store(entries_.size(), std::memory_order_relaxed);
+  }
+  for (Done& done : finished_) done({});
+  finished_.clear();
+}
+
+void DataChannel::Close(absl::Status why) {
+  std::deque<Entry> unfinished;
+  {
+    MutexLock lock(mutex_);
+    if (closed_) return;
+    status_ = WhyClosed(why);
+    why = status_;
+    closed_ = true;
+    std::swap(unfinished, entries_);
+    first_ += unfinished.size();
+    in_flight_ = 0;
+    appended_.clear();
+    appended_bytes_ = 0;
+  }
+  shutdown(stream_->fd(), SHUT_RDWR);
+  for (Entry& entry : unfinished) {
+    if (!entry.finished && entry.done) entry.done({.status = why, .value = {}});
+  }
+  MutexLock lock(mutex_);
+  changed_.NotifyAll();
+}
+
+void DataChannel::CloseMalformed(std::string_view what) {
+  Close(absl::InternalError(fmt::format("The daemon has sent {}.", what)));
+}
+
+// ---- Copies ----
+
+void DataChannel::Write(Address target, absl::Span<const std::byte> source, Stream stream,
+                        std::shared_ptr<const void> host) {
+  if (source.size() > kInlineBytes && ring_ != nullptr) {
+    if (const std::shared_ptr<const Host> shared = FindHost(source)) {
+      return WriteHost(target, source, stream, *shared, std::move(host));
+    }
+    if (Staging* const staging = GetStaging()) {
+      return WriteStaged(*staging, target, source, stream);
+    }
+  }
+  for (std::size_t offset = 0; offset < source.size(); offset += kChunkBytes) {
+    const auto chunk = source.subspan(offset, kChunkBytes);
+    const Command write{.stream = stream,
+                        .action = command::Write{.target = target + offset, .data = chunk}};
+    WaitForRoom();
+    if (chunk.size() > kInlineBytes) {
+      PostWrite(write, chunk);
+    } else {
+      Post({.done = nullptr, .stream = stream}, /*waits=*/false,
+           [&](std::vector<std::byte>& frames) {
+             frames::Append(write, frames);
+             frames.insert(frames.end(), chunk.begin(), chunk.end());
+           });
+    }
+  }
+}
+
+void DataChannel::WriteHost(Address target, absl::Span<const std::byte> source, Stream stream,
+                            const Host& shared, std::shared_ptr<const void> host) {
+  const frames::SharedCopy copy{
+      .address = target,
+      .size_bytes = source.size(),
+      .host = shared.number,
+      .host_offset = static_cast<std::uint64_t>(source.data() - shared.memory.data())};
+  WaitForRoom();
+  const auto append = [&](std::vector<std::byte>& frames) {
+    frames::Append(frames::Kind::kWriteShared, stream, copy, frames);
+  };
+  if (host != nullptr) {
+    Post({.done = [host = std::move(host)](CommandResult) {}, .stream = stream, .reports = true},
+         /*waits=*/false, append);
+    return;
+  }
+  std::atomic<bool> done{false};
+  Post({.done = [&done](CommandResult) { done = true; }, .stream = stream, .reports = true},
+       /*waits=*/true, append);
+  Wait([&] { return done.load(); });
+}
+
+void DataChannel::WriteStaged(Staging& staging, Address target, absl::Span<const std::byte> source,
+                              Stream stream) {
+  const std::size_t slot_bytes = staging.slot_bytes();
+  for (std::size_t offset = 0; offset < source.size(); offset += slot_bytes) {
+    const auto chunk = source.subspan(offset, slot_bytes);
+    const std::optional<Staging::Slot> slot = TakeSlot(staging);
+    if (!slot.has_value()) return;
+    std::memcpy(slot->bytes.data(), chunk.data(), chunk.size());
+    const frames::SharedCopy copy{.address = target + offset,
+                                  .size_bytes = chunk.size(),
+                                  .host = staging.host(),
+                                  .host_offset = slot->offset};
+    Post({.done = [&staging, slot = *slot](CommandResult) { staging.Return(slot); },
+          .stream = stream,
+          .reports = true},
+         /*waits=*/false, [&](std::vector<std::byte>& frames) {
+           frames::Append(frames::Kind::kWriteShared, stream, copy, frames);
+         });
+  }
+}
+
+std::uint64_t DataChannel::Read(absl::Span<std::byte> target, Address source, Stream stream,
+                                bool keep_error, CopyDone done) {
+  if (ring_ != nullptr) {
+    if (const std::shared_ptr<const Host> shared = FindHost(target)) {
+      return ReadHost(target, source, stream, keep_error, *shared, std::move(done));
+    }
+    if (Staging* const staging = GetStaging()) {
+      return ReadStaged(*staging, target, source, stream, keep_error, std::move(done));
+    }
+  }
+  const std::size_t chunks = (target.size() + kChunkBytes - 1) / kChunkBytes;
+  const auto copy = std::make_shared<CopyJoin>(chunks, std::move(done));
+  std::uint64_t number = 0;
+  for (std::size_t offset = 0; offset < target.size(); offset += kChunkBytes) {
+    const auto chunk = target.subspan(offset, kChunkBytes);
+    // Few at a time, so that what the daemon stages stays in its caches.
+    Wait([this] { return closed_ || read_bytes_ < kMaxReadBytesInFlight; });
+    read_bytes_ += chunk.size();
+    number = Post({.done =
+                       [this, copy, bytes = chunk.size()](CommandResult result) {
+                         read_bytes_ -= bytes;
+                         copy->Take(std::move(result.status));
+                       },
+                   .stream = stream,
+                   .target = chunk},
+                  /*waits=*/false, [&](std::vector<std::byte>& frames) {
+                    frames::Append({.stream = stream,
+                                    .action = command::Read{.source = source + offset,
+                                                            .size_bytes = chunk.size(),
+                                                            .keep_error = keep_error}},
+                                   frames);
+                  });
+  }
+  return number;
+}
+
+std::uint64_t DataChannel::PostReadShared(const frames::SharedCopy& copy, Stream stream,
+                                          Done done) {
+  return Post({.done = std::move(done), .stream = stream}, /*waits=*/false,
+              [&](std::vector<std::byte>& frames) {
+                frames::Append(frames::Kind::kReadShared, stream, copy, frames);
+              });
+}
+
+std::uint64_t DataChannel::ReadHost(absl::Span<std::byte> target, Address source, Stream stream,
+                                    bool keep_error, const Host& shared, CopyDone done) {
+  WaitForRoom();
+  return PostReadShared(
+      {.address = source,
+       .size_bytes = target.size(),
+       .host = shared.number,
+       .host_offset = static_cast<std::uint64_t>(target.data() - shared.memory.data()),
+       .keep_error = keep_error},
+      stream,
+      [done = std::move(done)](CommandResult result) mutable { done(std::move(result.status)); });
+}
+
+std::uint64_t DataChannel::ReadStaged(Staging& staging, absl::Span<std::byte> target,
+                                      Address source, Stream stream, bool keep_error,
+                                      CopyDone done) {
+  const std::size_t slot_bytes = staging.slot_bytes();
+  const std::size_t chunks = (target.size() + slot_bytes - 1) / slot_bytes;
+  const auto copy = std::make_shared<CopyJoin>(chunks, std::move(done));
+  // Of a large copy little is read before the rest is there.
+  const bool large = target.size() >= kLargeCopyBytes;
+  std::uint64_t number = 0;
+  for (std::size_t offset = 0; offset < target.size(); offset += slot_bytes) {
+    const auto chunk = target.subspan(offset, slot_bytes);
+    const std::optional<Staging::Slot> slot = TakeSlot(staging);
+    if (!slot.has_value()) {
+      copy->Take(status());
+      continue;
+    }
+    number =
+        PostReadShared({.address = source + offset,
+                        .size_bytes = chunk.size(),
+                        .host = staging.host(),
+                        .host_offset = slot->offset,
+                        .keep_error = keep_error},
+                       stream, [&staging, copy, chunk, large, slot = *slot](CommandResult result) {
+                         if (result.status.ok()) {
+                           if (large) {
+                             StreamingCopy(chunk.data(), slot.bytes.data(), chunk.size());
+                           } else {
+                             std::memcpy(chunk.data(), slot.bytes.data(), chunk.size());
+                           }
+                         }
+                         staging.Return(slot);
+                         copy->Take(std::move(result.status));
+                       });
+  }
+  return number;
+}
+
+std::optional<Staging::Slot> DataChannel::TakeSlot(Staging& staging) {
+  std::optional<Staging::Slot> slot = staging.TryTake();
+  if (slot.has_value()) return slot;
+  // Asked again once it holds.
+  Wait([&] {
+    if (!slot.has_value()) slot = staging.TryTake();
+    return closed_ || slot.has_value();
+  });
+  return slot;
+}
+
+// ---- Shared memory ----
+
+Staging* DataChannel::GetStaging() {
+  MutexLock lock(staging_mutex_);
+  if (!staging_tried_) {
+    staging_tried_ = true;
+    if (absl::StatusOr<std::shared_ptr<const Host>> host = NewHost(welcome_.staging_bytes);
+        host.ok()) {
+      const auto memory = absl::MakeSpan((*host)->memory.data(), (*host)->memory.size_bytes());
+      staging_.emplace((*host)->number, memory, *host);
+    }
+  }
+  return staging_.has_value() ? &*staging_ : nullptr;
+}
+
+DataChannel::Described DataChannel::AskForDescriptor(frames::Kind kind, std::uint64_t number) {
+  Described described;
+  std::atomic<bool> done{false};
+  Post({.done =
+            [&](CommandResult result) {
+              // In the order of the results, which is that of the descriptors.
+              if (result.status.ok()) described.descriptor = ring_->NextDescriptor();
+              const Address* value = std::get_if<Address>(&result.value);
+              described.value = value != nullptr ? *value : Address{0};
+              described.status = std::move(result.status);
+              done = true;
+            },
+        .stream = kDefaultStream},
+       /*waits=*/true,
+       [&](std::vector<std::byte>& frames) { frames::Append(kind, number, frames); });
+  Wait([&] { return done.load(); });
+  return described;
+}
+
+absl::StatusOr<std::shared_ptr<const DataChannel::Host>> DataChannel::NewHost(std::uint64_t bytes) {
+  Described described = AskForDescriptor(frames::Kind::kAllocHost, bytes);
+  ACCELD_RETURN_IF_ERROR(described.status);
+  ACCELD_ASSIGN_OR_RETURN(SealedMemory memory,
+                          SealedMemory::Open(described.descriptor.Release(), bytes));
+  std::shared_ptr<const Host> host(new Host{.number = described.value, .memory = std::move(memory)},
+                                   [freed = freed_hosts_](const Host* unused) {
+                                     freed->Add(unused->number);
+                                     delete unused;
+                                   });
+  return host;
+}
+
+absl::StatusOr<std::shared_ptr<std::byte>> DataChannel::AllocateHost(std::uint64_t bytes) {
+  if (ring_ == nullptr) return AllocateHostPages(bytes);
+  ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<const Host> host, NewHost(bytes));
+  std::byte* const data = host->memory.data();
+  MutexLock lock(hosts_mutex_);
+  absl::erase_if(hosts_, [](const auto& each) { return each.second.expired(); });
+  hosts_[data] = host;
+  return std::shared_ptr<std::byte>(host, data);
+}
+
+std::shared_ptr<const DataChannel::Host> DataChannel::FindHost(
+    absl::Span<const std::byte> bytes) const {
+  MutexLock lock(hosts_mutex_);
+  auto found = hosts_.upper_bound(bytes.data());
+  if (found == hosts_.begin()) return nullptr;
+  std::shared_ptr<const Host> host = std::prev(found)->second.lock();
+  if (host == nullptr) return nullptr;
+  const auto offset = static_cast<std::uint64_t>(bytes.data() - host->memory.data());
+  const std::uint64_t size = host->memory.size_bytes();
+  return offset <= size && bytes.size() <= size - offset ? host : nullptr;
+}
+
+void DataChannel::TellFreedHosts() {
+  for (const std::uint64_t number : freed_hosts_->TakeAll()) {
+    Enter({});
+    frames::Append(frames::Kind::kFreeHost, number, appended_);
+  }
+}
+
+absl::StatusOr<std::shared_ptr<std::byte>> DataChannel::Map(Address address,
+                                                            std::uint64_t size_bytes) {
+  if (ring_ == nullptr) return NoMappableMemory();
+  Described described = AskForDescriptor(frames::Kind::kMap, address);
+  ACCELD_RETURN_IF_ERROR(described.status);
+  ACCELD_ASSIGN_OR_RETURN(SealedMemory opened,
+                          SealedMemory::Open(described.descriptor.Release(), size_bytes));
+  const auto memory = std::make_shared<SealedMemory>(std::move(opened));
+  return std::shared_ptr<std::byte>(memory, memory->data());
+}
+
+}  // namespace acceld

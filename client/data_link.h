@@ -1,0 +1,30 @@
+// Opens a data channel's connection: connects, shows the session's secret, and takes the welcome.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "channel/ring_stream.h"
+#include "client/endpoint.h"
+#include "proto/frames/frame.h"
+
+namespace acceld {
+
+struct DataLink {
+  std::unique_ptr<ByteStream> stream;
+  // `stream`, where memory is shared.
+  RingStream* ring = nullptr;
+  frames::Welcome welcome;
+  // As the daemon calls it, such as "shm".
+  std::string transport;
+};
+
+// With `shared_memory`, an error where the daemon shares none, which says why. kUnavailable where
+// no daemon answers, or one that knows no data channels. Otherwise the daemon's own errors.
+absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view secret,
+                                      bool shared_memory, absl::Duration timeout);
+
+}  // namespace acceld

@@ -1,0 +1,135 @@
+#include "server/transport/data/frame_output.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "proto/frames/command_frame.h"
+
+namespace acceld {
+namespace {
+
+bool WorthSending(const CommandResult& result) {
+  return !result.status.ok() || !std::holds_alternative<std::monostate>(result.value);
+}
+
+}  // namespace
+
+DataFrame::DataFrame(std::uint64_t number, std::size_t size_bytes,
+                     std::atomic<std::uint64_t>& held_bytes)
+    : number_(number),
+      size_bytes_(sizeof(frames::Header) + size_bytes),
+      bytes_(new std::byte[size_bytes_]),
+      held_bytes_(held_bytes) {
+  held_bytes_ += size_bytes_;
+  const frames::Header header{.payload_bytes = static_cast<std::uint32_t>(size_bytes),
+                              .kind = static_cast<std::uint16_t>(frames::Kind::kData),
+                              .detail = 0,
+                              .number = number};
+  std::memcpy(bytes_.get(), &header, sizeof header);
+}
+
+absl::Span<std::byte> DataFrame::data() const {
+  return absl::MakeSpan(bytes_.get(), size_bytes_).subspan(sizeof(frames::Header));
+}
+
+void FrameOutput::MarkFinished(std::uint64_t number) {
+  finished_count_.fetch_add(1, std::memory_order_release);
+  if (number != finished_ + 1) {
+    const std::size_t place = number - finished_ - 1;
+    if (beyond_.size() <= place) beyond_.resize(place + 1);
+    beyond_[place] = true;
+    return;
+  }
+  ++finished_;
+  if (beyond_.empty()) return;
+  // The first place was this one's.
+  do {
+    beyond_.pop_front();
+    if (beyond_.empty() || !beyond_.front()) break;
+    ++finished_;
+  } while (true);
+}
+
+void FrameOutput::Finish(std::uint64_t number, const CommandResult& result, bool answer) {
+  MutexLock lock(mutex_);
+  if (!ended_ && (answer || WorthSending(result))) {
+    std::vector<std::byte>& frames = pieces_.back().frames;
+    const std::size_t before = frames.size();
+    frames::Append(number, result, frames);
+    waiting_bytes_ += frames.size() - before;
+  }
+  MarkFinished(number);
+}
+
+void FrameOutput::Finish(std::shared_ptr<const DataFrame> data) {
+  MutexLock lock(mutex_);
+  if (ended_) return MarkFinished(data->number());
+  pieces_.back().data = std::move(data);
+  pieces_.emplace_back();
+  progress_waits_ = false;
+}
+
+void FrameOutput::End(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (std::exchange(ended_, true)) return;
+  // Only the piece that has begun is finished, or the client would take the end for its bytes.
+  while (pieces_.size() > (pieces_.front().sent > 0 ? 2u : 1u)) {
+    auto last = std::prev(pieces_.end(), 2);
+    MarkFinished(last->data->number());
+    pieces_.erase(last);
+  }
+  frames::Append(frames::Kind::kEnd, 0, why, pieces_.back().frames);
+}
+
+bool FrameOutput::PrepareToWaitForRoom() {
+  MutexLock lock(mutex_);
+  return stream_.PrepareToWaitForRoom();
+}
+
+absl::StatusOr<bool> FrameOutput::Send(Piece& piece) {
+  const std::size_t frame_bytes = piece.frames.size();
+  const absl::Span<const std::byte> data =
+      piece.data != nullptr ? piece.data->frame() : absl::Span<const std::byte>();
+  while (piece.sent < frame_bytes + data.size()) {
+    const absl::Span<const std::byte> rest =
+        piece.sent < frame_bytes ? absl::MakeConstSpan(piece.frames).subspan(piece.sent)
+                                 : data.subspan(piece.sent - frame_bytes);
+    absl::StatusOr<std::size_t> written = stream_.Write(rest);
+    if (!written.ok()) return written.status();
+    if (*written == 0) return false;
+    piece.sent += *written;
+  }
+  return true;
+}
+
+absl::StatusOr<FrameOutput::Sent> FrameOutput::Flush() {
+  MutexLock lock(mutex_);
+  while (true) {
+    // Behind the results of these commands, and one at a time, so that a client that does not read
+    // heaps none up.
+    if (reported_ != finished_ && !progress_waits_ && !ended_) {
+      reported_ = finished_;
+      progress_waits_ = true;
+      frames::AppendFinished(reported_, pieces_.back().frames);
+    }
+    Piece& piece = pieces_.front();
+    absl::StatusOr<bool> all = Send(piece);
+    if (!all.ok()) return all.status();
+    if (!*all) return Sent::kSome;
+    if (piece.data != nullptr) {
+      MarkFinished(piece.data->number());
+      waiting_bytes_ -= std::min<std::size_t>(waiting_bytes_, piece.frames.size());
+      pieces_.pop_front();
+      continue;
+    }
+    piece.frames.clear();
+    piece.sent = 0;
+    progress_waits_ = false;
+    waiting_bytes_ = 0;
+    if (reported_ == finished_ || ended_) return Sent::kAll;
+  }
+}
+
+}  // namespace acceld
