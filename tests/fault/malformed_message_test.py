@@ -19,6 +19,9 @@ from hostile import HostileTest
 MUTATIONS = 400
 MESSAGE_BYTES = 4 << 20
 
+# Over what the daemon takes without protobuf.
+BULK_BYTES = 1 << 20
+
 # Field numbers: of OpenSessionRequest.
 VERSIONS, FEATURES, DEVICE, CLIENT_NAME = 1, 2, 3, 4
 # Of ExecuteRequest and SubmitRequest.
@@ -27,6 +30,8 @@ SECRET, COMMANDS = 1, 2
 STREAM, RUN, WRITE, READ, ALLOC = 1, 2, 3, 4, 5
 
 UNKNOWN_FIELD = 1000
+
+BEYOND_ALL = 1 << 61
 
 
 def open_session():
@@ -108,6 +113,21 @@ class MessageTest(HostileTest):
             self.assert_refusal(error)
             return None
 
+    def write_header(self, size_bytes):
+        """The first message of a Write call."""
+        return wire.message(
+            1,
+            wire.message(1, self.session.info.secret),
+            wire.fixed64(2, self.address),
+            wire.integer(3, size_bytes),
+        )
+
+    def assert_write_refused(self, *messages):
+        self.assert_refused(
+            lambda: list(self.client.stream_raw("Compute/Write", messages)),
+            code=grpc.StatusCode.INVALID_ARGUMENT,
+        )
+
     def assert_still_works(self):
         self.assertTrue(self.session.computes_right())
 
@@ -157,14 +177,31 @@ class CutOffTest(MessageTest):
         self.assert_still_works()
 
     def test_write_at_every_byte(self):
-        header = wire.message(
-            1, wire.message(1, self.session.info.secret), wire.fixed64(2, self.address), wire.integer(3, 8)
-        )
+        header = self.write_header(8)
         for end in range(len(header)):
             with self.assertRaises(grpc.RpcError) as raised:
                 list(self.client.stream_raw("Compute/Write", [header[:end]]))
             self.assert_refusal(raised.exception)
+        data = wire.message(2, b"12345678")
+        for end in range(len(data)):
+            self.assert_write_refused(header, data[:end])
+        self.assertEqual(self.session.read(self.address, 8), bytes(8))
         self.assert_still_works()
+
+    def test_large_write_of_submit_at_its_start(self):
+        write = wire.message(
+            COMMANDS,
+            wire.message(WRITE, wire.fixed64(1, self.address), wire.message(2, bytes(BULK_BYTES))),
+        )
+        for missing in (1, 100, BULK_BYTES // 2):
+            session = self.client.open()
+            secret = wire.message(SECRET, session.info.secret)
+            self.assert_refused(
+                lambda: list(
+                    self.client.stream_raw("Compute/Submit", [secret, write[:-missing]])
+                ),
+                code=grpc.StatusCode.INVALID_ARGUMENT,
+            )
 
 
 class MutatedTest(MessageTest):
@@ -206,6 +243,33 @@ class MutatedTest(MessageTest):
                 self.assert_refusal(error)
         self.assert_still_works()
 
+    def test_data_of_write(self):
+        for mutation in self.each_mutation(wire.message(2, b"12345678")):
+            try:
+                list(self.client.stream_raw("Compute/Write", [self.write_header(8), mutation]))
+            except grpc.RpcError as error:
+                self.assert_refusal(error)
+        self.assert_still_works()
+
+    def test_large_write_of_submit(self):
+        address = 1 << 20
+        message = wire.message(
+            COMMANDS,
+            wire.message(WRITE, wire.fixed64(1, address), wire.message(2, bytes(BULK_BYTES))),
+        )
+        start, data = message[:20], message[20:]
+        alloc = wire.message(
+            COMMANDS, wire.message(ALLOC, wire.fixed64(1, address), wire.integer(2, BULK_BYTES))
+        )
+        for mutation in list(self.each_mutation(start))[:40]:
+            session = self.client.open()
+            requests = [wire.message(SECRET, session.info.secret) + alloc, mutation + data]
+            try:
+                list(self.client.stream_raw("Compute/Submit", requests))
+            except grpc.RpcError as error:
+                self.assert_refusal(error)
+        self.assert_still_works()
+
     def test_random_bytes_to_every_method(self):
         seed = random.randrange(1 << 32)
         print(f"seed {seed}")
@@ -217,6 +281,11 @@ class MutatedTest(MessageTest):
             for method in methods:
                 for size in (1, 2, 20, 300, 5000):
                     self.assert_handled(f"{service}/{method}", numbers.randbytes(size))
+        for method in ("Submit", "Write", "Read"):
+            for size in (1, 2, 20, 300, 5000, BULK_BYTES):
+                with self.assertRaises(grpc.RpcError) as raised:
+                    list(self.client.stream_raw(f"Compute/{method}", [numbers.randbytes(size)]))
+                self.assert_refusal(raised.exception)
 
 
 class UnknownContentTest(MessageTest):
@@ -324,6 +393,32 @@ class LargeMessageTest(MessageTest):
             self.session.write(address, bytes(8 << 20), chunk_bytes=8 << 20)
         self.assertEqual(raised.exception.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
         self.assert_still_works()
+
+    def test_large_write_that_leaves_its_allocation_writes_nothing(self):
+        submit = self.session.submit()
+        size = BULK_BYTES
+        first, last = 1 << 20, (1 << 20) + 4096
+        submit.send(api.alloc(size, first))
+        submit.send(api.write(last, b"x" * size))
+        submit.send(api.write(BEYOND_ALL, b"x" * size))
+        submit.send(api.read(last, 4096))
+        results = submit.wait_for(4)
+        for number in (2, 3):
+            self.assertEqual(results[number].error.code, grpc.StatusCode.INVALID_ARGUMENT.value[0])
+        self.assertEqual(results[4].data, bytes(4096))
+        submit.end()
+
+    def test_last_of_two_data_in_a_message_counts(self):
+        address = self.session.alloc(16)
+        data = wire.message(2, b"first way") + wire.message(2, b"second way")
+        header = wire.message(
+            1,
+            wire.message(1, self.session.info.secret),
+            wire.fixed64(2, address),
+            wire.integer(3, 10),
+        )
+        list(self.client.stream_raw("Compute/Write", [header, data]))
+        self.assertEqual(self.session.read(address, 10), b"second way")
 
     def test_largest_message_is_taken(self):
         address = self.session.alloc(MESSAGE_BYTES)

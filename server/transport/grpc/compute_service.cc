@@ -94,18 +94,18 @@ grpc::ServerUnaryReactor* ComputeService::Execute(grpc::CallbackServerContext* c
   return ExecuteCall::Start(service_, *call, *request, *response);
 }
 
-grpc::ServerBidiReactor<v1::SubmitRequest, v1::SubmitResponse>* ComputeService::Submit(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* ComputeService::Submit(
     grpc::CallbackServerContext* call) {
   return SubmitCall::Start(service_, *call);
 }
 
-grpc::ServerReadReactor<v1::WriteRequest>* ComputeService::Write(grpc::CallbackServerContext* call,
-                                                                 v1::WriteResponse* response) {
+grpc::ServerReadReactor<grpc::ByteBuffer>* ComputeService::Write(grpc::CallbackServerContext* call,
+                                                                 grpc::ByteBuffer* response) {
   return new WriteCall(service_, *call, *response);
 }
 
-grpc::ServerWriteReactor<v1::ReadResponse>* ComputeService::Read(grpc::CallbackServerContext* call,
-                                                                 const v1::ReadRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* ComputeService::Read(grpc::CallbackServerContext* call,
+                                                                 const grpc::ByteBuffer* request) {
   return new ReadCall(service_, *call, *request);
 }
 

@@ -6,7 +6,17 @@
 
 namespace acceld {
 
-class ComputeService final : public v1::Compute::CallbackService {
+// The calls that carry bulk bytes see their messages as gRPC's buffers, the others as protobuf's.
+template <typename Service>
+using BulkMethods = v1::Compute::WithRawCallbackMethod_Submit<
+    v1::Compute::WithRawCallbackMethod_Write<v1::Compute::WithRawCallbackMethod_Read<Service>>>;
+template <typename Service>
+using PlainMethods =
+    v1::Compute::WithCallbackMethod_GetServerInfo<v1::Compute::WithCallbackMethod_OpenSession<
+        v1::Compute::WithCallbackMethod_AttachSession<v1::Compute::WithCallbackMethod_CloseSession<
+            v1::Compute::WithCallbackMethod_Execute<Service>>>>>;
+
+class ComputeService final : public PlainMethods<BulkMethods<v1::Compute::Service>> {
  public:
   explicit ComputeService(const ServiceContext& service) : service_(service) {}
 
@@ -24,12 +34,12 @@ class ComputeService final : public v1::Compute::CallbackService {
   grpc::ServerUnaryReactor* Execute(grpc::CallbackServerContext* call,
                                     const v1::ExecuteRequest* request,
                                     v1::ExecuteResponse* response) override;
-  grpc::ServerBidiReactor<v1::SubmitRequest, v1::SubmitResponse>* Submit(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Submit(
       grpc::CallbackServerContext* call) override;
-  grpc::ServerReadReactor<v1::WriteRequest>* Write(grpc::CallbackServerContext* call,
-                                                   v1::WriteResponse* response) override;
-  grpc::ServerWriteReactor<v1::ReadResponse>* Read(grpc::CallbackServerContext* call,
-                                                   const v1::ReadRequest* request) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* Write(grpc::CallbackServerContext* call,
+                                                   grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Read(grpc::CallbackServerContext* call,
+                                                   const grpc::ByteBuffer* request) override;
 
  private:
   absl::Status Open(const grpc::CallbackServerContext& call, const v1::OpenSessionRequest& request,

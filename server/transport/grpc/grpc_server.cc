@@ -13,6 +13,10 @@ namespace {
 // What all messages in gRPC's hands may take together; beyond it, it reads more slowly.
 constexpr std::size_t kGrpcMemoryBytes = std::size_t{1} << 30;
 
+// What gRPC reads from a connection at a time. A write whose bytes stay where they were read keeps up
+// to two of these more than its own.
+constexpr int kReadBytes = 256 << 10;
+
 // Calls that one connection may have open at a time.
 constexpr int kMaxCallsPerConnection = 256;
 
@@ -49,6 +53,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   }
   builder.SetResourceQuota(grpc::ResourceQuota("acceld").Resize(kGrpcMemoryBytes));
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);

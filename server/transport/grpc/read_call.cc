@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "backends/core/status.h"
+#include "proto/wire/bulk_wire.h"
+#include "proto/wire/grpc_bytes.h"
 #include "proto/wire/grpc_status.h"
 
 namespace acceld {
 
 ReadCall::ReadCall(const ServiceContext& service, grpc::CallbackServerContext& call,
-                   const v1::ReadRequest& request)
-    : stream_(Stream{request.stream()}),
-      source_(request.source()),
-      remaining_bytes_(request.size_bytes()) {
+                   const grpc::ByteBuffer& request) {
   if (absl::Status attached = Attach(service, call, request); !attached.ok()) {
     Finish(ToGrpcStatus(attached));
   } else {
@@ -21,7 +20,12 @@ ReadCall::ReadCall(const ServiceContext& service, grpc::CallbackServerContext& c
 
 absl::Status ReadCall::Attach(const ServiceContext& service,
                               const grpc::CallbackServerContext& call,
-                              const v1::ReadRequest& request) {
+                              const grpc::ByteBuffer& message) {
+  v1::ReadRequest request;
+  ACCELD_RETURN_IF_ERROR(Parse(message, request));
+  stream_ = Stream{request.stream()};
+  source_ = request.source();
+  remaining_bytes_ = request.size_bytes();
   ACCELD_ASSIGN_OR_RETURN(session_, FindSession(service, call, request.session_secret()));
   ACCELD_RETURN_IF_ERROR(session_->CheckRange(source_, remaining_bytes_, "The source"));
   ACCELD_ASSIGN_OR_RETURN(held_, HeldBytes::Take(session_, session_->limits().read_bytes));
@@ -42,7 +46,9 @@ void ReadCall::ReadChunk() {
   remaining_bytes_ -= bytes;
   session_->Submit({.stream = stream_, .action = read}, [this](CommandResult result) {
     if (!result.status.ok()) return Finish(ToGrpcStatus(result.status));
-    response_.set_data(std::move(std::get<std::string>(result.value)));
+    std::string& data = std::get<std::string>(result.value);
+    const std::string prefix = ReadResponsePrefix(data.size());
+    response_ = ToByteBuffer(prefix, ToSlice(std::move(data)));
     StartWrite(&response_);
   });
 }
