@@ -20,6 +20,9 @@ namespace {
 constexpr int kKeepaliveTimeMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 
+// What gRPC reads at a time.
+constexpr int kReadBytes = 256 << 10;
+
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
@@ -28,6 +31,10 @@ grpc::ChannelArguments Arguments() {
   // A connection of its own, with which the session lives and ends.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  arguments.SetInt(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
+  // No call can be repeated, so messages need not be kept for it once they have left.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetMaxReceiveMessageSize(INT_MAX);
   return arguments;
 }

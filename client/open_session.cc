@@ -61,8 +61,8 @@ class OpenedSession final : public SessionHandle {
           fmt::format("{}{}: {}", description_.transport_note.empty() ? "" : " ", Name(transport),
                       std::string_view(message.data(), message.size()));
     }
-    channel_ = std::make_unique<GrpcChannel>(*stub_, session.secret(), session.limits(),
-                                             std::move(on_error));
+    channel_ = std::make_unique<GrpcChannel>(connection_.channel, session.secret(),
+                                             session.limits(), std::move(on_error));
     return absl::OkStatus();
   }
 
