@@ -1,4 +1,4 @@
-// Copies of all sizes through the client library and the real daemon.
+// Copies of all sizes over gRPC, through the client library and the real daemon.
 
 #include <signal.h>
 
@@ -31,7 +31,8 @@ std::vector<std::byte> Bytes(std::size_t count, std::uint32_t seed) {
 class BulkCopyTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    auto connected = Connect(GetParam() ? daemon_->tcp_endpoint() : daemon_->unix_endpoint());
+    auto connected = Connect((GetParam() ? daemon_->tcp_endpoint() : daemon_->unix_endpoint()) +
+                             "?transport=grpc");
     ASSERT_TRUE(connected.ok()) << connected.status();
     backend_ = *std::move(connected);
   }
