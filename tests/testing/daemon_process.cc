@@ -1,5 +1,6 @@
 #include "tests/testing/daemon_process.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -21,10 +22,17 @@ constexpr char kListening[] = "listening on ";
 }
 
 // In the child: becomes the daemon, with its standard output going to `output`.
-[[noreturn]] void BecomeDaemon(std::vector<std::string> arguments, int output) {
+[[noreturn]] void BecomeDaemon(std::vector<std::string> arguments, std::optional<int> core,
+                               int output) {
   // It must not outlive a test that crashes.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(output, STDOUT_FILENO);
+  if (core.has_value()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(*core, &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) Die("sched_setaffinity");
+  }
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -34,7 +42,8 @@ constexpr char kListening[] = "listening on ";
 
 }  // namespace
 
-std::unique_ptr<DaemonProcess> DaemonProcess::Start(std::vector<std::string> flags) {
+std::unique_ptr<DaemonProcess> DaemonProcess::Start(std::vector<std::string> flags,
+                                                    std::optional<int> core) {
   std::unique_ptr<DaemonProcess> daemon(new DaemonProcess());
   // TEST_TMPDIR is too long for a socket's path.
   char folder[] = "/tmp/acceld_test_XXXXXX";
@@ -49,7 +58,7 @@ std::unique_ptr<DaemonProcess> DaemonProcess::Start(std::vector<std::string> fla
   if (daemon->pid_ < 0) Die("fork");
   if (daemon->pid_ == 0) {
     close(output[0]);
-    BecomeDaemon(std::move(arguments), output[1]);
+    BecomeDaemon(std::move(arguments), core, output[1]);
   }
   close(output[1]);
   std::FILE* lines = fdopen(output[0], "r");
