@@ -7,7 +7,14 @@ import unittest
 
 import unittest_main
 
-SCRIPTS = ["deploy/build", "deploy/install_deps", "deploy/quickstart", "tests/fresh_machine", "tests/run"]
+SCRIPTS = [
+    "deploy/build",
+    "deploy/install_deps",
+    "deploy/quickstart",
+    "tests/bench/run",
+    "tests/fresh_machine",
+    "tests/run",
+]
 
 
 def run(*command, **options):

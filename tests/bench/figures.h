@@ -1,0 +1,16 @@
+// The figures of the benchmark, by group.
+#pragma once
+
+#include <vector>
+
+#include "tests/bench/harness/figure.h"
+
+namespace acceld::bench {
+
+std::vector<Figure> RoundTripFigures();
+std::vector<Figure> ThroughputFigures();
+std::vector<Figure> CopyFigures();
+std::vector<Figure> WorkFigures();
+std::vector<Figure> IdleFigures();
+
+}  // namespace acceld::bench

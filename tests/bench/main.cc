@@ -1,0 +1,144 @@
+// Measures how fast acceld is: each figure in turn, one line each.
+
+#include <regex.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "backends/core/status.h"
+#include "client/command_line.h"
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "tests/bench/figures.h"
+#include "tests/bench/harness/cores.h"
+#include "tests/bench/harness/report.h"
+
+// tests/bench/run --help describes them.
+ABSL_FLAG(std::string, json, "", "");
+ABSL_FLAG(std::string, filter, "", "");
+ABSL_FLAG(bool, quick, false, "");
+
+namespace acceld::bench {
+namespace {
+
+constexpr char kHelp[] =
+    "bench [--json FILE] [--filter REGEX] [--quick]\n"
+    "tests/bench/run builds and runs it; its --help describes the flags.\n";
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+constexpr absl::Duration kTotalLimit = absl::Minutes(6);
+// Several times what any figure takes.
+constexpr absl::Duration kFigureLimit = absl::Seconds(40);
+// Between figures, so that no core is busy for long: a virtual one may then be slowed down.
+constexpr absl::Duration kRest = absl::Seconds(2);
+
+int Fail(int exit_code, std::string_view message) {
+  fmt::print(stderr, "bench: {}\n", message);
+  return exit_code;
+}
+
+std::vector<Figure> AllFigures() {
+  std::vector<Figure> all;
+  for (const auto& group :
+       {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(), IdleFigures()}) {
+    all.insert(all.end(), group.begin(), group.end());
+  }
+  return all;
+}
+
+absl::StatusOr<std::vector<Figure>> MatchingFigures(const std::string& filter) {
+  regex_t regex;
+  if (regcomp(&regex, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+    return InvalidArgument(
+        fmt::format("Flag --filter is \"{}\", which is no regular expression.", filter));
+  }
+  std::vector<Figure> matching;
+  std::string names;
+  for (const Figure& figure : AllFigures()) {
+    names += " " + figure.name;
+    if (regexec(&regex, figure.name.c_str(), 0, nullptr, 0) == 0) matching.push_back(figure);
+  }
+  regfree(&regex);
+  if (!matching.empty()) return matching;
+  return InvalidArgument(
+      fmt::format("Flag --filter is \"{}\", which matches none of{}.", filter, names));
+}
+
+void Print(const Figure& figure, const Measurement& measured, absl::Duration time) {
+  fmt::print("{} {} {}\n", figure.name, FormatValue(measured.value), figure.unit);
+  std::fflush(stdout);
+  std::string sides;
+  if (measured.numerator.has_value() && measured.denominator.has_value()) {
+    sides = fmt::format("; {} against {} {}", FormatValue(*measured.numerator),
+                        FormatValue(*measured.denominator), figure.sides_unit);
+  }
+  fmt::print(stderr, "  quartiles {} and {}, {} rounds{}; took {:.1f} s\n",
+             FormatValue(measured.low), FormatValue(measured.high), measured.rounds, sides,
+             absl::ToDoubleSeconds(time));
+}
+
+// Prints each figure as soon as it is measured; the JSON list of them all.
+nlohmann::json MeasureAll(const std::vector<Figure>& figures, const Setting& setting) {
+  const absl::Time end = absl::Now() + kTotalLimit;
+  nlohmann::json list = nlohmann::json::array();
+  for (const Figure& figure : figures) {
+    if (!list.empty() && !setting.quick) absl::SleepFor(kRest);
+    const absl::Time start = absl::Now();
+    const absl::Duration left = std::max(end - start, absl::ZeroDuration());
+    const absl::StatusOr<Measurement> measured =
+        MeasureInChild(figure, setting, std::min(kFigureLimit, left));
+    if (!measured.ok()) {
+      Fail(kExitFailed, fmt::format("{} cannot be measured. {}", figure.name,
+                                    std::string(measured.status().message())));
+      continue;
+    }
+    Print(figure, *measured, absl::Now() - start);
+    list.push_back(ToJson(figure, *measured));
+  }
+  return list;
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  const absl::StatusOr<CommandLine> line = ParseCommandLine(arguments);
+  if (!line.ok()) return Fail(kExitUsage, std::string(line.status().message()));
+  if (!line->words.empty()) {
+    return Fail(kExitUsage, fmt::format("Argument \"{}\" is no flag; --help shows the flags.",
+                                        line->words.front()));
+  }
+  if (line->help) {
+    fmt::print("{}", kHelp);
+    return kExitOk;
+  }
+  const auto figures = MatchingFigures(absl::GetFlag(FLAGS_filter));
+  if (!figures.ok()) return Fail(kExitUsage, std::string(figures.status().message()));
+
+  const std::vector<int> cores = UsableCores();
+  if (cores.size() < 2) {
+    fmt::print(stderr, "bench: There is only one core, which client and daemon share.\n");
+  }
+  const nlohmann::json list = MeasureAll(*figures, {.quick = absl::GetFlag(FLAGS_quick),
+                                                    .client_core = cores.front(),
+                                                    .daemon_core = cores.back()});
+  const std::string path = absl::GetFlag(FLAGS_json);
+  if (!path.empty() && !(std::ofstream(path) << list.dump(2) << std::endl)) {
+    return Fail(kExitFailed, fmt::format("File {} cannot be written.", path));
+  }
+  return list.empty() ? Fail(kExitFailed, "Nothing was measured.") : kExitOk;
+}
+
+}  // namespace
+}  // namespace acceld::bench
+
+int main(int argc, char** argv) { return acceld::bench::Run({argv + 1, argv + argc}); }
