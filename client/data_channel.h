@@ -87,8 +87,9 @@ class DataChannel final : public CommandChannel {
   // ---- Sending ----
 
   // Sends a command whose frame `append` appends to a buffer. Returns its number.
-  template <typename Append>
-  std::uint64_t Post(Entry entry, bool waits, Append append) ACCELD_EXCLUDES(mutex_);
+  std::uint64_t Post(Entry entry, bool waits,
+                     absl::FunctionRef<void(std::vector<std::byte>&)> append)
+      ACCELD_EXCLUDES(mutex_);
   // Sends a command that brings `data`, out of the caller's memory.
   void PostWrite(const Command& command, absl::Span<const std::byte> data) ACCELD_EXCLUDES(mutex_);
   // The number of a command that comes next; its frame has to be appended.
