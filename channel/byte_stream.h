@@ -26,14 +26,15 @@ class ByteStream {
 
   // Whether a look costs next to nothing, so that it pays to look for a while before sleeping.
   virtual bool CheapToPoll() const = 0;
-  // Whether Read would find something. Only where it is cheap.
+  // Whether Read would find something, and Write much room. Only where it is cheap.
   virtual bool Readable() const = 0;
+  virtual bool Writable() const = 0;
 
   // Comes before the reader waits for the descriptor. False where there is something to read
   // already.
   virtual bool PrepareToWaitForBytes() = 0;
-  // Comes before the writer does. False where there is room already. A socket has to be watched for
-  // room; other streams make the descriptor readable.
+  // Comes before the writer does. False where there is much room already. A socket has to be
+  // watched for room; other streams make the descriptor readable.
   virtual bool PrepareToWaitForRoom() = 0;
   // Comes after: takes away what made the descriptor readable, if that is not what Read gives.
   // Errors as Read's.

@@ -54,11 +54,15 @@ absl::StatusOr<std::size_t> RingWriter::Write(absl::Span<const std::byte> source
 
 bool RingWriter::TakeReaderSleeps() { return Take(header_.reader_sleeps); }
 
+bool RingWriter::HalfFree() const {
+  // A position that makes no sense is for Write to report.
+  const absl::StatusOr<std::uint64_t> room = Room();
+  return !room.ok() || *room >= size_bytes_ / 2;
+}
+
 bool RingWriter::PrepareToSleep() {
   Set(header_.writer_sleeps);
-  // An error is for Write to report.
-  const absl::StatusOr<std::uint64_t> room = Room();
-  return room.ok() && *room == 0;
+  return !HalfFree();
 }
 
 RingReader::RingReader(std::byte* memory, std::uint64_t size_bytes)
@@ -80,7 +84,10 @@ absl::StatusOr<std::size_t> RingReader::Read(absl::Span<std::byte> target) {
   return bytes;
 }
 
-bool RingReader::TakeWriterSleeps() { return Take(header_.writer_sleeps); }
+bool RingReader::TakeWriterSleeps() {
+  const std::uint64_t unread = header_.written.load(std::memory_order_relaxed) - read_;
+  return unread <= size_bytes_ / 2 && Take(header_.writer_sleeps);
+}
 
 bool RingReader::PrepareToSleep() {
   Set(header_.reader_sleeps);

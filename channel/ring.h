@@ -45,7 +45,11 @@ class RingWriter {
   // Whether the reader sleeps and has to be woken, by whoever asks.
   bool TakeReaderSleeps();
 
-  // Says that this side is going to sleep until there is room. False where there is some.
+  // Whether half of the ring is free: who found it full waits for that, so that it goes on with
+  // much at a time.
+  bool HalfFree() const;
+  // Says that this side is going to sleep until half is free. False where it is, or the reader's
+  // position makes no sense.
   bool PrepareToSleep();
 
  private:
@@ -67,6 +71,8 @@ class RingReader {
   absl::StatusOr<std::size_t> Read(absl::Span<std::byte> target);
 
   bool Readable() const { return header_.written.load(std::memory_order_acquire) != read_; }
+  // Whether the writer sleeps and half of the ring is free, so that it has to be woken, by whoever
+  // asks.
   bool TakeWriterSleeps();
   // Says that this side is going to sleep until there are bytes. False where there are some.
   bool PrepareToSleep();

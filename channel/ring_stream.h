@@ -29,6 +29,7 @@ class RingStream final : public ByteStream {
   int fd() const override { return socket_.get(); }
   bool CheapToPoll() const override { return true; }
   bool Readable() const override { return reader_.Readable(); }
+  bool Writable() const override { return writer_.HalfFree(); }
   bool PrepareToWaitForBytes() override { return reader_.PrepareToSleep(); }
   bool PrepareToWaitForRoom() override { return writer_.PrepareToSleep(); }
   absl::Status WakeUp() override;

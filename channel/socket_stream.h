@@ -16,6 +16,7 @@ class SocketStream final : public ByteStream {
   int fd() const override { return socket_.get(); }
   bool CheapToPoll() const override { return false; }
   bool Readable() const override { return true; }
+  bool Writable() const override { return true; }
   bool PrepareToWaitForBytes() override { return true; }
   bool PrepareToWaitForRoom() override { return true; }
   absl::Status WakeUp() override { return absl::OkStatus(); }

@@ -23,6 +23,22 @@ constexpr std::size_t kMaxAppendedBytes = 1 << 20;
 // Results of one frame, but for the bytes of a read, fit into this.
 constexpr std::size_t kBufferBytes = 64 * 1024;
 
+// A daemon at work makes room within this time.
+constexpr std::chrono::nanoseconds kRoomSpin{50'000};
+
+// Looks until `ready` holds, at most for `time`; whether it does.
+template <typename Ready>
+bool SpinFor(Ready ready, std::chrono::nanoseconds time) {
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (ready()) return true;
+      SpinPause();
+    }
+  } while (std::chrono::steady_clock::now() - start < time);
+  return false;
+}
+
 }  // namespace
 
 DataChannel::DataChannel(DataLink link, OnError on_error)
@@ -133,6 +149,7 @@ bool DataChannel::SendAll(absl::Span<const std::byte> bytes) {
 
 void DataChannel::WaitForStream() {
   if (ring_ != nullptr) {
+    if (SpinFor([this] { return stream_->Writable(); }, kRoomSpin)) return;
     // The kick for room wakes whoever receives, which may be this thread.
     MutexLock lock(mutex_);
     return WaitLocked([this] { return closed_ || !stream_->PrepareToWaitForRoom(); });
@@ -219,14 +236,8 @@ void DataChannel::WaitLocked(absl::FunctionRef<bool()> ready) {
 }
 
 void DataChannel::Sleep() {
-  if (stream_->CheapToPoll()) {
-    const auto start = std::chrono::steady_clock::now();
-    do {
-      for (int i = 0; i < 16; ++i) {
-        if (stream_->Readable()) return;
-        SpinPause();
-      }
-    } while (std::chrono::steady_clock::now() - start < spin_.value());
+  if (stream_->CheapToPoll() && SpinFor([this] { return stream_->Readable(); }, spin_.value())) {
+    return;
   }
   if (!stream_->PrepareToWaitForBytes()) return;
   const auto asleep = std::chrono::steady_clock::now();
