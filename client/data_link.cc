@@ -107,20 +107,18 @@ absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view
     ACCELD_RETURN_IF_ERROR(frames::TakeStatus(unpacker));
   }
   DataLink link;
-  std::string note;
   unpacker.Take(link.welcome.ring_bytes);
   unpacker.Take(link.welcome.staging_bytes);
   unpacker.Take(link.transport);
-  unpacker.Take(note);
+  unpacker.Take(link.note);
   if (header.kind != static_cast<std::uint16_t>(frames::Kind::kWelcome) || !unpacker.Done()) {
     return DeviceError("The daemon's answer is no welcome.");
   }
-  if (!shared_memory) {
+  if (link.welcome.ring_bytes == 0) {
     link.stream = std::make_unique<SocketStream>(std::move(socket));
     return link;
   }
-  if (link.welcome.ring_bytes == 0) return UnsupportedError(note);
-  if (descriptors.size() != 1 || !std::has_single_bit(link.welcome.ring_bytes) ||
+  if (!shared_memory || descriptors.size() != 1 || !std::has_single_bit(link.welcome.ring_bytes) ||
       link.welcome.ring_bytes > (std::uint64_t{1} << 40)) {
     return DeviceError("The daemon's rings are none.");
   }

@@ -20,10 +20,12 @@ struct DataLink {
   frames::Welcome welcome;
   // As the daemon calls it, such as "shm".
   std::string transport;
+  // Why there is no shared memory, where it was asked for, for people.
+  std::string note;
 };
 
-// With `shared_memory`, an error where the daemon shares none, which says why. kUnavailable where
-// no daemon answers, or one that knows no data channels. Otherwise the daemon's own errors.
+// Asks for `shared_memory`, without which the link is as good as it gets. kUnavailable where no
+// daemon answers, or one that knows no data channels. Otherwise the daemon's own errors.
 absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view secret,
                                       bool shared_memory, absl::Duration timeout);
 

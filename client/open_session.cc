@@ -44,22 +44,24 @@ class OpenedSession final : public SessionHandle {
   // session's description why it is not a better one.
   absl::Status OpenChannel(const v1::Session& session, absl::Duration timeout,
                            CommandChannel::OnError on_error) {
-    const Endpoint& endpoint = connection_.endpoint;
-    for (const Transport transport : {Transport::kSharedMemory, Transport::kFrames}) {
-      if (endpoint.transport != Transport::kBest && endpoint.transport != transport) continue;
-      const bool shared_memory = transport == Transport::kSharedMemory;
+    const Transport wanted = connection_.endpoint.transport;
+    if (wanted != Transport::kGrpc) {
+      const bool shared_memory = wanted != Transport::kFrames;
       absl::StatusOr<DataLink> link =
-          OpenDataLink(endpoint, session.secret(), shared_memory, timeout);
+          OpenDataLink(connection_.endpoint, session.secret(), shared_memory, timeout);
+      if (link.ok() && wanted == Transport::kSharedMemory && link->ring == nullptr) {
+        return UnsupportedError(fmt::format("There is no shared memory to {}: {}",
+                                            connection_.endpoint.text, link->note));
+      }
       if (link.ok()) {
         description_.transport = link->transport;
+        description_.transport_note = link->note;
         channel_ = std::make_unique<DataChannel>(*std::move(link), std::move(on_error));
         return absl::OkStatus();
       }
-      if (endpoint.transport == transport) return link.status();
+      if (wanted != Transport::kBest) return link.status();
       const auto message = link.status().message();
-      description_.transport_note +=
-          fmt::format("{}{}: {}", description_.transport_note.empty() ? "" : " ", Name(transport),
-                      std::string_view(message.data(), message.size()));
+      description_.transport_note = std::string(message.data(), message.size());
     }
     channel_ = std::make_unique<GrpcChannel>(connection_.channel, session.secret(),
                                              session.limits(), std::move(on_error));
