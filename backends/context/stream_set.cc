@@ -272,10 +272,10 @@ void StreamSet::Close() {
     streams_.clear();
     const absl::Status ended = SessionCancelled();
     for (const auto& stream : leaving_) {
-      for (std::size_t i = stream->in_flight; i < stream->items.size(); ++i) {
+      for (std::size_t i = stream->handed; i < stream->items.size(); ++i) {
         Cancel(stream->items[i], ended);
       }
-      while (stream->items.size() > stream->in_flight) stream->items.pop_back();
+      while (stream->items.size() > stream->handed) stream->items.pop_back();
       MarkReady(*stream);
     }
     if (room_waiters_ > 0) room_.NotifyAll();

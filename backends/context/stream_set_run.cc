@@ -72,6 +72,7 @@ void StreamSet::Cancel(Item& item, const absl::Status& status) {
 void StreamSet::FinishFront(StreamState& stream, absl::Status status) {
   Finish(stream.items.front(), std::move(status));
   stream.items.pop_front();
+  if (stream.handed > 0) --stream.handed;
   if (room_waiters_ > 0) room_.NotifyAll();
 }
 
@@ -108,6 +109,7 @@ void StreamSet::Pump() {
     stream.ready = false;
     if (Item* item = Advance(stream)) {
       item->streams = shared_from_this();
+      ++stream.handed;
       ++stream.in_flight;
       MarkReady(stream);  // The device may take more than one.
       MutexUnlock unlock(mutex_);
@@ -124,8 +126,8 @@ void StreamSet::Pump() {
 
 Item* StreamSet::Advance(StreamState& stream) {
   stream.parked = false;
-  while (stream.items.size() > stream.in_flight) {
-    Item& item = stream.items[stream.in_flight];
+  while (stream.items.size() > stream.handed) {
+    Item& item = stream.items[stream.handed];
     WorkItem* work = std::get_if<WorkItem>(&item.action);
     if (work != nullptr && !stream.error) {
       return stream.in_flight < sink_->queue_depth() ? &item : nullptr;

@@ -69,8 +69,10 @@ struct Finished {
 
 struct StreamState {
   DeviceQueue queue{0};
-  // Of which the first `in_flight` are with the device.
+  // Of which the first `handed` were handed to the device and are not finished.
   std::deque<Item> items;
+  std::size_t handed = 0;
+  // How much work is with the device.
   std::size_t in_flight = 0;
   StreamError error;
   // Whether it is in the context's list of streams to advance.
