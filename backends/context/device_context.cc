@@ -33,7 +33,9 @@ DeviceContext::DeviceContext(Device& device, std::shared_ptr<WorkSink> sink,
       supported_ops_(device.supported_ops()),
       max_allocations_(limits.allocations),
       max_mappable_(limits.mappable_allocations),
-      memory_(std::move(memory)) {}
+      max_program_items_(limits.programs.items),
+      memory_(std::move(memory)),
+      programs_(limits.programs, /*makes_work=*/true) {}
 
 absl::Status DeviceContext::CheckOpen() const {
   return closed_ ? SessionEnded() : absl::OkStatus();
@@ -174,6 +176,12 @@ absl::Status DeviceContext::Run(Op op, Stream stream, Done&& done) {
   return Submit(stream, {.work = std::move(op), .operands = std::move(checked)}, std::move(done));
 }
 
+absl::Status DeviceContext::CheckRun(Op op) const {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  return CheckOp(op, supported_ops_, addresses_).status();
+}
+
 absl::Status DeviceContext::Copy(Address address, std::uint64_t bytes, std::string_view what,
                                  Stream stream, absl::FunctionRef<Work(std::byte*)> work,
                                  bool takes_error, std::shared_ptr<const void> host, Done&& done) {
@@ -213,6 +221,34 @@ absl::Status DeviceContext::NoOp(Stream stream, Done&& done) {
   return Submit(stream, {.work = HostToDevice{}}, std::move(done));
 }
 
+// ---- Programs ----
+
+absl::StatusOr<Program> DeviceContext::DefineProgram(std::vector<ProgramItem> items,
+                                                     Program chosen) {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  return programs_.Define(std::move(items), supported_ops_, addresses_, chosen);
+}
+
+absl::Status DeviceContext::DestroyProgram(Program program) {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  return programs_.Destroy(program);
+}
+
+absl::Status DeviceContext::Replay(Program program, absl::Span<const Rebinding> rebindings,
+                                   Stream stream, Done&& done) {
+  ProgramTable::Bound bound;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckOpen());
+    ACCELD_ASSIGN_OR_RETURN(bound, programs_.Bind(program, rebindings, supported_ops_, addresses_));
+  }
+  auto replay = std::make_shared<internal::Replay>(internal::Replay{
+      .program = std::move(bound.program), .allocations = std::move(bound.allocations)});
+  return Submit(stream, std::move(replay), std::move(done));
+}
+
 void DeviceContext::Close() {
   {
     AddressSpace addresses;  // Outlives the lock: releasing takes time.
@@ -220,6 +256,7 @@ void DeviceContext::Close() {
     closed_ = true;
     std::swap(addresses, addresses_);
     mappable_.clear();
+    programs_.Clear();
   }
   StreamSet::Close();
 }

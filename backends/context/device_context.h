@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/compute_backend.h"
+#include "backends/context/program_table.h"
 #include "backends/context/stream_set.h"
 #include "backends/core/mutex.h"
 #include "backends/device.h"
@@ -32,6 +34,7 @@ struct ContextLimits {
   std::size_t allocations = 1 << 20;
   // Each has a descriptor.
   std::size_t mappable_allocations = 64;
+  ProgramLimits programs{};
 };
 
 // The host's view of mappable memory.
@@ -76,6 +79,8 @@ class DeviceContext final : public StreamSet {
   // ---- Work ----
 
   absl::Status Run(Op op, Stream stream, Done&& done = nullptr);
+  // What Run checks of an op.
+  absl::Status CheckRun(Op op) const;
   // `source` may be reused when `done` is called, with the stream's error if the copy was skipped.
   // `host` keeps it alive if need be.
   absl::Status Write(Address target, absl::Span<const std::byte> source, Stream stream,
@@ -86,6 +91,18 @@ class DeviceContext final : public StreamSet {
                     std::shared_ptr<const void> host, Done&& done);
   // Sends work to the device that does nothing there.
   absl::Status NoOp(Stream stream, Done&& done);
+
+  // ---- Programs; see ProgramTable ----
+
+  absl::StatusOr<Program> DefineProgram(std::vector<ProgramItem> items,
+                                        Program chosen = Program{0});
+  absl::Status DestroyProgram(Program program);
+  // `done` is called when all of it is finished, with the stream's error if some was skipped.
+  absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings, Stream stream,
+                      Done&& done = nullptr);
+
+  // How many items a program may have.
+  std::size_t max_program_items() const { return max_program_items_; }
 
   // As StreamSet's, and frees everything (what running work names, when that is done).
   void Close();
@@ -117,6 +134,7 @@ class DeviceContext final : public StreamSet {
   const OpSet supported_ops_;
   const std::size_t max_allocations_;
   const std::size_t max_mappable_;
+  const std::size_t max_program_items_;
   // Shared with allocations, which may outlive the context.
   const std::shared_ptr<MemoryAccount> memory_;
 
@@ -125,6 +143,7 @@ class DeviceContext final : public StreamSet {
   AddressSpace addresses_ ACCELD_GUARDED_BY(mutex_);
   AddressRange client_addresses_ ACCELD_GUARDED_BY(mutex_) = AddressSpace::ClientRange();
   AddressRange server_addresses_ ACCELD_GUARDED_BY(mutex_) = AddressSpace::ServerRange();
+  ProgramTable programs_ ACCELD_GUARDED_BY(mutex_);
   // Calls of Alloc that have not returned, which count for the limit.
   std::size_t allocating_ ACCELD_GUARDED_BY(mutex_) = 0;
   std::size_t allocating_mappable_ ACCELD_GUARDED_BY(mutex_) = 0;

@@ -23,11 +23,25 @@ inline absl::Status UnknownEvent(Event event) {
                          reason::kUnknownEvent);
 }
 
+inline absl::Status UnknownProgram(Program program) {
+  return InvalidArgument(
+      fmt::format("Program {} does not exist.", static_cast<std::uint64_t>(program)),
+      reason::kUnknownProgram);
+}
+
+// `what` starts the error, such as "A copy from the host".
+inline absl::Status StreamRecording(std::string_view what, Stream stream) {
+  return NotInitialized(
+      fmt::format("{} is on stream {}, which records a program; call EndRecording first.", what,
+                  static_cast<std::uint64_t>(stream)),
+      reason::kStreamRecording);
+}
+
 inline absl::Status DefaultStreamStays() {
   return InvalidArgument("The default stream cannot be destroyed.");
 }
 
-// `what` is "streams", "events", "allocations" or "mappable allocations".
+// `what` is "streams", "events", "programs", "allocations" or "mappable allocations".
 inline absl::Status LimitExceeded(std::string_view what, std::size_t limit) {
   return OutOfMemory(fmt::format("There are {} {} already, the most a client may have at a time; "
                                  "destroy one first.",

@@ -1,4 +1,4 @@
-// Hands out the numbers of streams and events: ever higher, never again.
+// Hands out the numbers of streams, events and programs: ever higher, never again.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class HandleRange {
   // The next number of the daemon's own, from 2^62 up.
   std::uint64_t Take() { return next_server_++; }
 
-  // Takes the number a client chose: below 2^62 and above all it chose before. `what` is "stream"
-  // or "event".
+  // Takes the number a client chose: below 2^62 and above all it chose before. `what` is
+  // "stream", "event" or "program".
   absl::Status Claim(std::uint64_t number, std::string_view what) {
     if (number < next_client_ || number >= kServerAddressBase) {
       return InvalidArgument(fmt::format(

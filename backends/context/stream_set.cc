@@ -13,6 +13,7 @@ using internal::Item;
 using internal::Join;
 using internal::MarkerItem;
 using internal::RecordItem;
+using internal::ReplayItem;
 using internal::StreamState;
 using internal::WaitItem;
 using internal::WorkItem;
@@ -45,6 +46,30 @@ absl::Status StreamSet::Submit(Stream stream, WorkItem work, Done&& done) {
   return absl::OkStatus();
 }
 
+absl::Status StreamSet::Submit(Stream stream, std::shared_ptr<internal::Replay> replay,
+                               Done&& done) {
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckOpen());
+    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+    const std::vector<EventItem>& events = replay->program->events;
+    for (const EventItem& each : events) ACCELD_RETURN_IF_ERROR(FindEvent(each.event).status());
+    replay->records.reserve(events.size());
+    for (const EventItem& each : events) {
+      std::shared_ptr<EventRecord>& latest = events_[each.event];
+      if (each.records) latest = std::make_shared<EventRecord>();
+      replay->records.push_back(latest);
+    }
+    if (replay->AllHanded()) {
+      Complete(std::move(done), absl::OkStatus());
+    } else {
+      Append(*state, ReplayItem{std::move(replay)}, std::move(done));
+    }
+  }
+  Pump();
+  return absl::OkStatus();
+}
+
 absl::Status StreamSet::SubmitNothing(Stream stream, Done&& done) {
   {
     MutexLock lock(mutex_);
@@ -66,6 +91,18 @@ absl::StatusOr<std::shared_ptr<EventRecord>*> StreamSet::FindEvent(Event event) 
   const auto found = events_.find(event);
   if (found == events_.end()) return UnknownEvent(event);
   return &found->second;
+}
+
+absl::Status StreamSet::CheckStream(Stream stream) {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  return FindStream(stream).status();
+}
+
+absl::Status StreamSet::CheckEvent(Event event) {
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  return FindEvent(event).status();
 }
 
 absl::StatusOr<Stream> StreamSet::CreateStream(const StreamOptions& options, Stream chosen) {
@@ -272,10 +309,7 @@ void StreamSet::Close() {
     streams_.clear();
     const absl::Status ended = SessionCancelled();
     for (const auto& stream : leaving_) {
-      for (std::size_t i = stream->handed; i < stream->items.size(); ++i) {
-        Cancel(stream->items[i], ended);
-      }
-      while (stream->items.size() > stream->handed) stream->items.pop_back();
+      CancelAll(*stream, ended);
       MarkReady(*stream);
     }
     if (room_waiters_ > 0) room_.NotifyAll();

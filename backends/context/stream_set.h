@@ -49,6 +49,10 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   absl::Status SynchronizeStream(Stream stream, Done&& done);
   absl::Status Synchronize(Done&& done);
 
+  // Whether they exist.
+  absl::Status CheckStream(Stream stream);
+  absl::Status CheckEvent(Event event);
+
   // ---- Life ----
 
   // Waits until fewer than `limit` items are unfinished, so that no queue grows without bound. May
@@ -66,6 +70,9 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
 
   // Appends work to a stream.
   absl::Status Submit(Stream stream, internal::WorkItem work, Done&& done);
+  // Appends a replay, whose events are looked up now: its records replace former ones, and its
+  // waits are for the latest records before them.
+  absl::Status Submit(Stream stream, std::shared_ptr<internal::Replay> replay, Done&& done);
   // For work that turned out to be none: only checks the stream.
   absl::Status SubmitNothing(Stream stream, Done&& done);
 
@@ -83,6 +90,11 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   void Finish(internal::Item& item, absl::Status status) ACCELD_REQUIRES(mutex_);
   // Ends an item that has not started, and whoever waits for it, with `status`.
   void Cancel(internal::Item& item, const absl::Status& status) ACCELD_REQUIRES(mutex_);
+  void Cancel(internal::EventRecord& record, const absl::Status& status) ACCELD_REQUIRES(mutex_);
+  // What waits for its records ends with `status`.
+  void CancelRecords(internal::Replay& replay, const absl::Status& status) ACCELD_REQUIRES(mutex_);
+  // Ends what of a stream has not started, also the rest of a replay that has.
+  void CancelAll(internal::StreamState& stream, const absl::Status& status) ACCELD_REQUIRES(mutex_);
   // Ends the first item of a stream.
   void FinishFront(internal::StreamState& stream, absl::Status status) ACCELD_REQUIRES(mutex_);
   void Complete(Done done, absl::Status status) ACCELD_REQUIRES(mutex_);
@@ -93,11 +105,24 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   void Pump() ACCELD_EXCLUDES(mutex_);
   // Lets go of what is finished, and calls back; false where there is nothing.
   bool CallBack() ACCELD_REQUIRES(mutex_);
-  // Advances a stream as far as it goes without the device; returns the item to hand to the device,
-  // if that comes next.
-  internal::Item* Advance(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
-  // Carries out a stream's first item, which is no work for the device. False where it must wait.
+  // Work to hand to the device, and its item; null where there is none.
+  struct Handover {
+    internal::Item* item = nullptr;
+    const Work* work = nullptr;
+  };
+  // Advances a stream as far as it goes without the device; returns what the device gets, if that
+  // comes next.
+  Handover Advance(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
+  // Counts what comes next of `item` as with the device.
+  static void CountHanded(internal::StreamState& stream, internal::Item& item);
+  // Carries out a stream's first item, or the next step of it, which is no work for the device, or
+  // is skipped. False where it must wait.
   bool AdvanceControl(internal::StreamState& stream, internal::Item& item) ACCELD_REQUIRES(mutex_);
+  bool AdvanceReplay(internal::StreamState& stream, internal::Replay& replay)
+      ACCELD_REQUIRES(mutex_);
+  // Takes a wait's error. False where it must wait.
+  bool AdvanceWait(internal::StreamState& stream, internal::EventRecord& record)
+      ACCELD_REQUIRES(mutex_);
   void Reach(internal::EventRecord& record, const internal::StreamError& error)
       ACCELD_REQUIRES(mutex_);
   void OnWorkDone(internal::StreamState& stream, internal::Item& item, const WorkResult& result);

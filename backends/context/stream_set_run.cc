@@ -13,7 +13,10 @@ using internal::Finished;
 using internal::Item;
 using internal::Join;
 using internal::MarkerItem;
+using internal::ProgramStep;
 using internal::RecordItem;
+using internal::Replay;
+using internal::ReplayItem;
 using internal::StreamError;
 using internal::StreamState;
 using internal::WaitItem;
@@ -23,6 +26,16 @@ namespace {
 
 // How much one thread does in Pump before it leaves the rest to one that waits for room.
 constexpr int kMaxPumpRounds = 1024;
+
+// What comes next of `item`, if that is work for the device.
+const Work* NextWork(const Item& item) {
+  if (const auto* work = std::get_if<WorkItem>(&item.action)) return &work->work;
+  if (const auto* replaying = std::get_if<ReplayItem>(&item.action)) {
+    const Replay& replay = *replaying->replay;
+    return std::get_if<Work>(&replay.program->steps[replay.next_step]);
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -50,23 +63,50 @@ void StreamSet::Finish(Item& item, absl::Status status) {
   Finished finished{.done = std::move(item.done), .status = std::move(status)};
   if (auto* work = std::get_if<WorkItem>(&item.action)) {
     finished.operands = std::move(work->operands);
-    finished.host = std::move(work->host);
+    finished.kept = std::move(work->host);
+  } else if (auto* replay = std::get_if<ReplayItem>(&item.action)) {
+    finished.kept = std::move(replay->replay);
   }
-  if (finished.done || finished.host || !finished.operands.allocations.empty()) {
+  if (finished.done || finished.kept || !finished.operands.allocations.empty()) {
     finished_.push_back(std::move(finished));
+  }
+}
+
+void StreamSet::Cancel(EventRecord& record, const absl::Status& status) {
+  for (Done& done : std::exchange(record.waiting_hosts, {})) Complete(std::move(done), status);
+}
+
+void StreamSet::CancelRecords(Replay& replay, const absl::Status& status) {
+  for (const auto& record : replay.records) {
+    if (record != nullptr) Cancel(*record, status);
   }
 }
 
 void StreamSet::Cancel(Item& item, const absl::Status& status) {
   if (const auto* record = std::get_if<RecordItem>(&item.action)) {
-    for (Done& done : std::exchange(record->record->waiting_hosts, {})) {
-      Complete(std::move(done), status);
-    }
+    Cancel(*record->record, status);
+  } else if (const auto* replay = std::get_if<ReplayItem>(&item.action)) {
+    CancelRecords(*replay->replay, status);
   } else if (const auto* marker = std::get_if<MarkerItem>(&item.action)) {
     // The first of a join's markers ends it.
     if (marker->join != nullptr) Complete(std::exchange(marker->join->done, nullptr), status);
   }
   Finish(item, status);
+}
+
+void StreamSet::CancelAll(StreamState& stream, const absl::Status& status) {
+  if (stream.items.size() > stream.handed) {
+    const auto* replaying = std::get_if<ReplayItem>(&stream.items[stream.handed].action);
+    if (replaying != nullptr && replaying->replay->in_flight > 0) {
+      Replay& replay = *replaying->replay;
+      CancelRecords(replay, status);
+      replay.next_step = replay.program->steps.size();
+      replay.cut = status;
+      ++stream.handed;
+    }
+  }
+  for (std::size_t i = stream.handed; i < stream.items.size(); ++i) Cancel(stream.items[i], status);
+  while (stream.items.size() > stream.handed) stream.items.pop_back();
 }
 
 void StreamSet::FinishFront(StreamState& stream, absl::Status status) {
@@ -85,7 +125,7 @@ bool StreamSet::CallBack() {
   for (Finished& each : finished) {
     // Who hears that the work is done finds its memory returned.
     each.operands = {};
-    each.host.reset();
+    each.kept.reset();
     if (each.done) each.done(std::move(each.status));
   }
   return true;
@@ -107,16 +147,14 @@ void StreamSet::Pump() {
     StreamState& stream = *ready_.front();
     ready_.pop_front();
     stream.ready = false;
-    if (Item* item = Advance(stream)) {
-      item->streams = shared_from_this();
-      ++stream.handed;
-      ++stream.in_flight;
+    if (const auto [item, work] = Advance(stream); work != nullptr) {
+      if (item->streams == nullptr) item->streams = shared_from_this();
+      CountHanded(stream, *item);
       MarkReady(stream);  // The device may take more than one.
       MutexUnlock unlock(mutex_);
-      sink_->Submit(stream.queue, std::get<WorkItem>(item->action).work,
-                    [&stream, item](const WorkResult& result) {
-                      item->streams->OnWorkDone(stream, *item, result);
-                    });
+      sink_->Submit(stream.queue, *work, [&stream, item = item](const WorkResult& result) {
+        item->streams->OnWorkDone(stream, *item, result);
+      });
     } else {
       RemoveIfOver(stream);
     }
@@ -124,41 +162,55 @@ void StreamSet::Pump() {
   pumping_ = false;
 }
 
-Item* StreamSet::Advance(StreamState& stream) {
+StreamSet::Handover StreamSet::Advance(StreamState& stream) {
   stream.parked = false;
   while (stream.items.size() > stream.handed) {
     Item& item = stream.items[stream.handed];
-    WorkItem* work = std::get_if<WorkItem>(&item.action);
+    const Work* work = NextWork(item);
     if (work != nullptr && !stream.error) {
-      return stream.in_flight < sink_->queue_depth() ? &item : nullptr;
+      if (stream.in_flight >= sink_->queue_depth()) return {};
+      return {&item, work};
     }
     // What else there is waits for the work before it.
-    if (stream.in_flight > 0) return nullptr;
-    if (work != nullptr) {
-      absl::Status skipped = stream.error.status;
-      if (work->takes_error) stream.error = {};
-      FinishFront(stream, std::move(skipped));
-    } else if (!AdvanceControl(stream, item)) {
+    if (stream.in_flight > 0) return {};
+    if (!AdvanceControl(stream, item)) {
       stream.parked = true;
-      return nullptr;
+      return {};
     }
   }
-  return nullptr;
+  return {};
+}
+
+void StreamSet::CountHanded(StreamState& stream, Item& item) {
+  ++stream.in_flight;
+  if (const auto* replaying = std::get_if<ReplayItem>(&item.action)) {
+    Replay& replay = *replaying->replay;
+    ++replay.in_flight;
+    ++replay.next_step;
+    if (!replay.AllHanded()) return;
+  }
+  ++stream.handed;
 }
 
 bool StreamSet::AdvanceControl(StreamState& stream, Item& item) {
+  if (const auto* work = std::get_if<WorkItem>(&item.action)) {
+    absl::Status skipped = stream.error.status;
+    if (work->takes_error) stream.error = {};
+    FinishFront(stream, std::move(skipped));
+    return true;
+  }
+  if (const auto* replay = std::get_if<ReplayItem>(&item.action)) {
+    if (!AdvanceReplay(stream, *replay->replay)) return false;
+    if (replay->replay->AllHanded()) FinishFront(stream, stream.error.status);
+    return true;
+  }
   if (const auto* record = std::get_if<RecordItem>(&item.action)) {
     Reach(*record->record, stream.error);
     FinishFront(stream, absl::OkStatus());
     return true;
   }
   if (const auto* wait = std::get_if<WaitItem>(&item.action)) {
-    EventRecord& record = *wait->record;
-    if (!record.reached) {
-      record.waiting_streams.push_back(&stream);
-      return false;
-    }
-    if (record.error && !stream.error) stream.error = record.error;
+    if (!AdvanceWait(stream, *wait->record)) return false;
     FinishFront(stream, absl::OkStatus());
     return true;
   }
@@ -174,6 +226,29 @@ bool StreamSet::AdvanceControl(StreamState& stream, Item& item) {
   return true;
 }
 
+bool StreamSet::AdvanceReplay(StreamState& stream, Replay& replay) {
+  if (const auto* event = std::get_if<EventItem>(&replay.program->steps[replay.next_step])) {
+    EventRecord* record = replay.records[replay.next_record].get();
+    if (event->records) {
+      Reach(*record, stream.error);
+    } else if (record != nullptr && !AdvanceWait(stream, *record)) {
+      return false;
+    }
+    ++replay.next_record;
+  }
+  ++replay.next_step;
+  return true;
+}
+
+bool StreamSet::AdvanceWait(StreamState& stream, EventRecord& record) {
+  if (!record.reached) {
+    record.waiting_streams.push_back(&stream);
+    return false;
+  }
+  if (record.error && !stream.error) stream.error = record.error;
+  return true;
+}
+
 void StreamSet::Reach(EventRecord& record, const StreamError& error) {
   record.reached = true;
   record.error = error;
@@ -186,20 +261,27 @@ void StreamSet::Reach(EventRecord& record, const StreamError& error) {
 
 void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& result) {
   // Keeps the context until the lock is released.
-  const std::shared_ptr<StreamSet> self = std::move(item.streams);
-  WorkItem& work = std::get<WorkItem>(item.action);
-  // Nobody else touches an item in flight, so its memory returns before the lock is taken, and
-  // before anybody hears that the work is done.
-  work.operands = {};
-  work.host.reset();
+  const std::shared_ptr<StreamSet> self = item.streams;
+  auto* work = std::get_if<WorkItem>(&item.action);
+  if (work != nullptr) {
+    // Nobody else touches an item in flight, so its memory returns before the lock is taken, and
+    // before anybody hears that the work is done.
+    work->operands = {};
+    work->host.reset();
+  }
   {
     MutexLock lock(mutex_);
     --stream.in_flight;
     if (!result.status.ok() && !stream.error) stream.error = {result.status, item.submission};
     // A device that takes much at a time has this behind an error that it met meanwhile.
-    absl::Status status = stream.error.status;
-    if (work.takes_error) stream.error = {};
-    FinishFront(stream, std::move(status));
+    if (work != nullptr) {
+      absl::Status status = stream.error.status;
+      if (work->takes_error) stream.error = {};
+      FinishFront(stream, std::move(status));
+    } else if (Replay& replay = *std::get<ReplayItem>(item.action).replay;
+               --replay.in_flight == 0 && replay.AllHanded()) {
+      FinishFront(stream, replay.cut.ok() ? stream.error.status : replay.cut);
+    }
     MarkReady(stream);
   }
   Pump();

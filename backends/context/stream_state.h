@@ -1,13 +1,16 @@
 // A stream's queue of work, as StreamSet runs it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "backends/context/bound_program.h"
 #include "backends/context/event_record.h"
 #include "backends/device.h"
 #include "backends/ops/check_op.h"
@@ -49,13 +52,36 @@ struct MarkerItem {
   std::shared_ptr<Join> join = nullptr;
 };
 
+// How far one replay of a program has come.
+struct Replay {
+  std::shared_ptr<const BoundProgram> program;
+  // The memory that its work names.
+  std::vector<std::shared_ptr<const Allocation>> allocations;
+  // Of its events, in their order: what is recorded, or what is waited for; null where that was
+  // never recorded.
+  std::vector<std::shared_ptr<EventRecord>> records{};
+  std::size_t next_step = 0;
+  std::size_t next_record = 0;
+  // How many of its steps are with the device.
+  std::size_t in_flight = 0;
+  // Why the rest of it was dropped.
+  absl::Status cut{};
+
+  bool AllHanded() const { return next_step == program->steps.size(); }
+};
+
+// The steps of a program, each carried out as if it were an item.
+struct ReplayItem {
+  std::shared_ptr<Replay> replay;
+};
+
 struct Item {
-  std::variant<WorkItem, RecordItem, WaitItem, MarkerItem> action;
+  std::variant<WorkItem, ReplayItem, RecordItem, WaitItem, MarkerItem> action;
   // Called when the item is finished; may be null.
   absl::AnyInvocable<void(absl::Status)> done = nullptr;
   // Numbers all items of a context in the order of submission.
   std::uint64_t submission = 0;
-  // Set while the item is with the device, which then keeps the streams.
+  // Set from when the device got its work until it is finished, so that it keeps the streams.
   std::shared_ptr<StreamSet> streams = nullptr;
 };
 
@@ -64,12 +90,13 @@ struct Finished {
   absl::AnyInvocable<void(absl::Status)> done;
   absl::Status status;
   CheckedOp operands = {};
-  std::shared_ptr<const void> host = nullptr;
+  // Host memory, or a replay.
+  std::shared_ptr<const void> kept = nullptr;
 };
 
 struct StreamState {
   DeviceQueue queue{0};
-  // Of which the first `handed` were handed to the device and are not finished.
+  // Of which the first `handed` were handed to the device whole and are not finished.
   std::deque<Item> items;
   std::size_t handed = 0;
   // How much work is with the device.

@@ -1,5 +1,5 @@
-// What names things in a backend: addresses, streams and events. None is ever reused while its
-// backend lives, so a stale one is always reported and never reaches something else.
+// What names things in a backend: addresses, streams, events and programs. None is ever reused
+// while its backend lives, so a stale one is always reported and never reaches something else.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,15 @@ inline constexpr Stream kDefaultStream{0};
 
 // A mark in a stream that other streams and the host can wait for.
 enum class Event : std::uint64_t {};
+
+// A recorded sequence of work, to be replayed.
+enum class Program : std::uint64_t {};
+
+// In a replay, puts the allocation that starts at `replacement` where the program was recorded with
+// the one that starts at `recorded`.
+struct Rebinding {
+  Address recorded = 0;
+  Address replacement = 0;
+};
 
 }  // namespace acceld

@@ -113,4 +113,17 @@ absl::StatusOr<std::shared_ptr<const Allocation>> AddressSpace::Find(
       reason::kUnknownAddress);
 }
 
+absl::StatusOr<std::shared_ptr<const Allocation>> AddressSpace::FindBase(
+    Address base, std::string_view what) const {
+  const auto found = allocations_.find(base);
+  if (found == allocations_.end()) {
+    return InvalidArgument(
+        fmt::format("{} has address {:#x}, at which no allocation starts, or which was freed.",
+                    what, base),
+        reason::kUnknownAddress);
+  }
+  if (!found->second->error().ok()) return found->second->error();
+  return found->second;
+}
+
 }  // namespace acceld

@@ -113,6 +113,11 @@ class AddressSpace {
     return Find(address, bytes, [what] { return std::string(what); });
   }
 
+  // The allocation that starts at `base`; otherwise an invalid argument, or the allocation's own
+  // error, as above.
+  absl::StatusOr<std::shared_ptr<const Allocation>> FindBase(Address base,
+                                                             std::string_view what) const;
+
   std::size_t size() const { return allocations_.size(); }
   void Clear() { allocations_.clear(); }
 

@@ -1,5 +1,5 @@
-// Counts the device memory that somebody holds, and with it what those above hold: a session's
-// account adds to the daemon's.
+// Counts the memory that somebody holds, and with it what those above hold: a session's account
+// adds to the daemon's.
 #pragma once
 
 #include <atomic>

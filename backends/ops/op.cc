@@ -48,6 +48,18 @@ std::size_t OpIndex(std::string_view name) {
   return index;
 }
 
+std::uint64_t ListBytesOf(const Op& op) {
+  return std::visit(
+      [](const auto& typed) -> std::uint64_t {
+        if constexpr (requires { typed.indices.capacity(); }) {
+          return typed.indices.capacity() * sizeof(typed.indices[0]);
+        } else {
+          return 0;
+        }
+      },
+      op);
+}
+
 double BytesOf(Op& op) {
   double bytes = 0;
   for (const Operand& operand : OperandsOf(op))

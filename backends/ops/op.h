@@ -68,6 +68,9 @@ double FlopsOf(const Op& op);
 // The index in `Op` of the op of this name; kOpCount where there is none.
 std::size_t OpIndex(std::string_view name);
 
+// The bytes that the lists in `op` (row indices) take on the host besides the op itself.
+std::uint64_t ListBytesOf(const Op& op);
+
 // The bytes all operands of `op` have, read and written alike. Only for a checked op.
 double BytesOf(Op& op);
 
