@@ -61,6 +61,9 @@ SessionLimits ToSessionLimits(const Limits& limits) {
   session.streams = limits.max_streams;
   session.events = limits.max_events;
   session.allocations = limits.max_allocations;
+  session.programs = limits.max_programs;
+  session.program_items = limits.max_program_items;
+  session.program_bytes = limits.max_program_bytes;
   session.sessions = limits.max_sessions;
   session.commands_in_flight = limits.max_in_flight_commands;
   session.bytes_in_flight = limits.max_in_flight_bytes;

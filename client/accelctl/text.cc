@@ -82,6 +82,9 @@ std::string LimitLines(const v1::Limits& limits) {
       {"  streams of a session", fmt::format("{}", limits.streams())},
       {"  events of a session", fmt::format("{}", limits.events())},
       {"  allocations of a session", fmt::format("{}", limits.allocations())},
+      {"  programs of a session",
+       fmt::format("{}, {} in all", limits.programs(), FormatBytes(limits.program_bytes()))},
+      {"  items of a program", fmt::format("{}", limits.program_items())},
       {"  commands in flight of a session", fmt::format("{}", limits.commands_in_flight())},
       {"  sessions", fmt::format("{}", limits.sessions())},
   });

@@ -9,9 +9,11 @@
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "backends/context/program_item.h"
 #include "backends/core/handles.h"
 #include "backends/ops/op.h"
 
@@ -88,6 +90,21 @@ struct ElapsedTime {
   Event stop{0};
 };
 
+struct DefineProgram {
+  // 0 lets the daemon choose.
+  Program program{0};
+  std::vector<ProgramItem> items{};
+};
+
+struct Replay {
+  Program program{0};
+  std::vector<Rebinding> rebindings{};
+};
+
+struct DestroyProgram {
+  Program program{0};
+};
+
 struct SynchronizeStream {};
 
 struct Synchronize {};
@@ -104,13 +121,14 @@ struct Command {
                command::CreateStream, command::DestroyStream, command::CreateEvent,
                command::DestroyEvent, command::RecordEvent, command::WaitEvent, command::QueryEvent,
                command::SynchronizeEvent, command::ElapsedTime, command::SynchronizeStream,
-               command::Synchronize, command::NoOp>
+               command::Synchronize, command::NoOp, command::DefineProgram, command::Replay,
+               command::DestroyProgram>
       action;
 };
 
 // What a command returns besides its status; monostate for most.
 using CommandValue = std::variant<std::monostate, Address, std::string /* bytes read */, Stream,
-                                  Event, bool /* reached */, std::chrono::nanoseconds>;
+                                  Event, Program, bool /* reached */, std::chrono::nanoseconds>;
 
 struct CommandResult {
   absl::Status status;

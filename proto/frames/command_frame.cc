@@ -16,6 +16,12 @@ concept HasFields = requires(T& value) {
   Fields(value);
 };
 
+// Lists of what is no number.
+void Pack(Packer& packer, std::vector<ProgramItem>& items);
+void Pack(Packer& packer, std::vector<Rebinding>& rebindings);
+void Unpack(Unpacker& unpacker, std::vector<ProgramItem>& items);
+void Unpack(Unpacker& unpacker, std::vector<Rebinding>& rebindings);
+
 template <typename T>
 void Pack(Packer& packer, T& value) {
   if constexpr (HasFields<T>) {
@@ -42,6 +48,58 @@ void UnpackAlternative(std::size_t index, Unpacker& unpacker, Variant& variant) 
     using Alternative = std::variant_alternative_t<kIndex, Variant>;
     if constexpr (HasFields<Alternative>) Unpack(unpacker, variant.template emplace<kIndex>());
   }
+}
+
+// An item of a program is its kind, one of these or the place of its op in Op, counted from
+// kFirstOp; then the event or the op's fields.
+constexpr std::uint64_t kWaitItem = 0;
+constexpr std::uint64_t kRecordItem = 1;
+constexpr std::uint64_t kFirstOp = 2;
+
+// What the shortest item takes.
+constexpr std::size_t kMinItemBytes = 16;
+
+void Pack(Packer& packer, std::vector<ProgramItem>& items) {
+  packer.Put(std::uint64_t{items.size()});
+  for (ProgramItem& item : items) {
+    if (Op* op = std::get_if<Op>(&item)) {
+      packer.Put(kFirstOp + op->index());
+      std::visit([&](auto& typed) { Pack(packer, typed); }, *op);
+    } else {
+      const EventItem& event = std::get<EventItem>(item);
+      packer.Put(event.records ? kRecordItem : kWaitItem);
+      packer.Put(event.event);
+    }
+  }
+}
+
+void Unpack(Unpacker& unpacker, std::vector<ProgramItem>& items) {
+  const std::size_t count = unpacker.TakeCount(kMinItemBytes);
+  // Before memory is taken for them: an item is much larger as a struct.
+  if (count > kMaxProgramItems) return unpacker.Fail();
+  items.resize(count);
+  for (ProgramItem& item : items) {
+    std::uint64_t kind = 0;
+    unpacker.Take(kind);
+    if (unpacker.failed() || kind >= kFirstOp + kOpCount) return unpacker.Fail();
+    if (kind >= kFirstOp) {
+      UnpackAlternative(kind - kFirstOp, unpacker, item.emplace<Op>());
+    } else {
+      EventItem& event = item.emplace<EventItem>();
+      event.records = kind == kRecordItem;
+      unpacker.Take(event.event);
+    }
+  }
+}
+
+void Pack(Packer& packer, std::vector<Rebinding>& rebindings) {
+  packer.Put(std::uint64_t{rebindings.size()});
+  for (Rebinding& rebinding : rebindings) Pack(packer, rebinding);
+}
+
+void Unpack(Unpacker& unpacker, std::vector<Rebinding>& rebindings) {
+  rebindings.resize(unpacker.TakeCount(sizeof(Rebinding)));
+  for (Rebinding& rebinding : rebindings) Unpack(unpacker, rebinding);
 }
 
 // Begins a frame at the end of a buffer; its payload is what is appended until it goes.

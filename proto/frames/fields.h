@@ -79,6 +79,14 @@ inline auto Fields(command::SynchronizeEvent& synchronize) { return std::tie(syn
 inline auto Fields(command::ElapsedTime& elapsed) { return std::tie(elapsed.start, elapsed.stop); }
 inline auto Fields(command::SynchronizeStream&) { return std::tie(); }
 inline auto Fields(command::Synchronize&) { return std::tie(); }
+inline auto Fields(Rebinding& rebinding) {
+  return std::tie(rebinding.recorded, rebinding.replacement);
+}
+inline auto Fields(command::DefineProgram& define) {
+  return std::tie(define.program, define.items);
+}
+inline auto Fields(command::Replay& replay) { return std::tie(replay.program, replay.rebindings); }
+inline auto Fields(command::DestroyProgram& destroy) { return std::tie(destroy.program); }
 inline auto Fields(command::NoOp&) { return std::tie(); }
 
 inline auto Fields(SharedCopy& copy) {

@@ -63,6 +63,18 @@ class Unpacker {
   // Whether all was there and nothing is left.
   bool Done() const { return !failed_ && rest_.empty(); }
   bool failed() const { return failed_; }
+  // For what is wrong in what was read.
+  void Fail() {
+    failed_ = true;
+    rest_ = {};
+  }
+
+  // The length of a list whose elements take at least `element_bytes` each: no more than are there.
+  std::size_t TakeCount(std::size_t element_bytes) {
+    const std::uint64_t count = TakeNumber();
+    if (count > rest_.size() / element_bytes) Fail();
+    return failed_ ? 0 : count;
+  }
   absl::Span<const std::byte> rest() const { return rest_; }
 
   void Take(std::uint64_t& value) { value = TakeNumber(); }

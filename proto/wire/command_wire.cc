@@ -2,6 +2,7 @@
 
 #include "backends/core/status.h"
 #include "proto/wire/op_wire.h"
+#include "proto/wire/program_wire.h"
 #include "proto/wire/status_wire.h"
 
 namespace acceld {
@@ -9,6 +10,7 @@ namespace {
 
 std::uint64_t Number(Stream stream) { return static_cast<std::uint64_t>(stream); }
 std::uint64_t Number(Event event) { return static_cast<std::uint64_t>(event); }
+std::uint64_t Number(Program program) { return static_cast<std::uint64_t>(program); }
 
 // ---- One overload a command ----
 
@@ -79,6 +81,18 @@ void SetAction(const command::Synchronize&, v1::Command& wire) { wire.mutable_sy
 
 void SetAction(const command::NoOp&, v1::Command& wire) { wire.mutable_no_op(); }
 
+void SetAction(const command::DefineProgram& define, v1::Command& wire) {
+  ToWire(define, *wire.mutable_define_program());
+}
+
+void SetAction(const command::Replay& replay, v1::Command& wire) {
+  ToWire(replay, *wire.mutable_replay_program());
+}
+
+void SetAction(const command::DestroyProgram& destroy, v1::Command& wire) {
+  wire.mutable_destroy_program()->set_program(Number(destroy.program));
+}
+
 command::Write WriteFromWire(v1::WriteMemory& wire) {
   auto owner = std::make_shared<std::string>(std::move(*wire.mutable_data()));
   const auto data =
@@ -93,6 +107,7 @@ void SetValue(Address address, v1::CommandResult& wire) { wire.set_address(addre
 void SetValue(std::string& data, v1::CommandResult& wire) { wire.set_data(std::move(data)); }
 void SetValue(Stream stream, v1::CommandResult& wire) { wire.set_stream(Number(stream)); }
 void SetValue(Event event, v1::CommandResult& wire) { wire.set_event(Number(event)); }
+void SetValue(Program program, v1::CommandResult& wire) { wire.set_program(Number(program)); }
 void SetValue(bool reached, v1::CommandResult& wire) { wire.set_reached(reached); }
 void SetValue(std::chrono::nanoseconds elapsed, v1::CommandResult& wire) {
   wire.set_elapsed_ns(elapsed.count());
@@ -103,6 +118,12 @@ void SetValue(std::chrono::nanoseconds elapsed, v1::CommandResult& wire) {
 void ToWire(const Command& command, v1::Command& wire) {
   if (command.stream != kDefaultStream) wire.set_stream(Number(command.stream));
   std::visit([&](const auto& action) { SetAction(action, wire); }, command.action);
+}
+
+std::uint64_t WireBytes(const Command& command) {
+  v1::Command wire;
+  ToWire(command, wire);
+  return wire.ByteSizeLong();
 }
 
 absl::StatusOr<Command> FromWire(v1::Command&& wire) {
@@ -167,6 +188,16 @@ absl::StatusOr<Command> FromWire(v1::Command&& wire) {
     case v1::Command::kNoOp:
       command.action = command::NoOp{};
       return command;
+    case v1::Command::kDefineProgram: {
+      ACCELD_ASSIGN_OR_RETURN(command.action, FromWire(wire.define_program()));
+      return command;
+    }
+    case v1::Command::kReplayProgram:
+      command.action = FromWire(wire.replay_program());
+      return command;
+    case v1::Command::kDestroyProgram:
+      command.action = command::DestroyProgram{Program{wire.destroy_program().program()}};
+      return command;
     case v1::Command::ACTION_NOT_SET:
       break;
   }
@@ -201,6 +232,8 @@ CommandResult FromWire(v1::CommandResult&& wire) {
       return {.status = {}, .value = wire.reached()};
     case v1::CommandResult::kElapsedNs:
       return {.status = {}, .value = std::chrono::nanoseconds(wire.elapsed_ns())};
+    case v1::CommandResult::kProgram:
+      return {.status = {}, .value = Program{wire.program()}};
     case v1::CommandResult::VALUE_NOT_SET:
       break;
   }

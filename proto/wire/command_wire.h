@@ -12,6 +12,9 @@ namespace acceld {
 // Sets `wire`, which is empty, to `command`. The bytes of a write are copied.
 void ToWire(const Command& command, v1::Command& wire);
 
+// How many bytes `command` takes in a message, but for a few that say how many. Converts it.
+std::uint64_t WireBytes(const Command& command);
+
 // The command that `wire` holds; the bytes of a write are moved out of it. An invalid argument
 // where it holds none that this build knows.
 absl::StatusOr<Command> FromWire(v1::Command&& wire);

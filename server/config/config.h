@@ -27,6 +27,9 @@ struct Limits {
   std::uint32_t max_streams = 1024;
   std::uint32_t max_events = 65536;
   std::uint32_t max_allocations = 1048576;
+  std::uint32_t max_programs = 1024;
+  std::uint32_t max_program_items = 4096;
+  std::uint64_t max_program_bytes = std::uint64_t{64} << 20;
   std::chrono::milliseconds session_idle_timeout{60000};
   std::uint64_t max_host_memory_bytes = std::uint64_t{1} << 30;
   std::uint32_t ring_bytes = 64 << 10;

@@ -33,6 +33,8 @@ constexpr Range kMessageBytes{65536, std::uint64_t{1} << 30};
 constexpr Range kCommandsPerMessage{1, 1000000};
 constexpr Range kInFlightBytes{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
 constexpr Range kObjectsOfSession{1, 10000000};
+constexpr Range kProgramItems{1, 65536};
+constexpr Range kProgramBytes{65536, std::uint64_t{1} << 40};
 constexpr Range kIdleTimeoutMs{100, 86400000};
 constexpr Range kRingBytes{0, 16777216};
 constexpr Range kStagingBytes{65536, 1073741824};
@@ -172,6 +174,9 @@ absl::Status ReadLimits(FieldReader fields, Limits& limits) {
   fields.Number("max_streams", kObjectsOfSession, limits.max_streams);
   fields.Number("max_events", kObjectsOfSession, limits.max_events);
   fields.Number("max_allocations", kObjectsOfSession, limits.max_allocations);
+  fields.Number("max_programs", kObjectsOfSession, limits.max_programs);
+  fields.Number("max_program_items", kProgramItems, limits.max_program_items);
+  fields.Number("max_program_bytes", kProgramBytes, limits.max_program_bytes);
   fields.Number("session_idle_timeout_ms", kIdleTimeoutMs, limits.session_idle_timeout);
   fields.Number("max_host_memory_bytes", kMemoryBytes, limits.max_host_memory_bytes);
   fields.Number("ring_bytes", kRingBytes, limits.ring_bytes);

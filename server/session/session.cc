@@ -22,8 +22,12 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(SessionInfo info, Devic
                                                          const SessionLimits& limits,
                                                          std::shared_ptr<MemoryAccount> memory) {
   const std::shared_ptr<Flow> flow = scheduler.AddFlow();
-  const ContextLimits context_limits{
-      .streams = limits.streams, .events = limits.events, .allocations = limits.allocations};
+  const ContextLimits context_limits{.streams = limits.streams,
+                                     .events = limits.events,
+                                     .allocations = limits.allocations,
+                                     .programs = {.programs = limits.programs,
+                                                  .items = limits.program_items,
+                                                  .bytes = limits.program_bytes}};
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                           DeviceContext::Create(device, flow, context_limits, std::move(memory)));
   info.supported_ops = device.supported_ops();
@@ -180,6 +184,19 @@ void Session::Do(command::SynchronizeEvent& synchronize, Stream, Done done) {
 
 void Session::Do(command::ElapsedTime& elapsed, Stream, Done done) {
   Finish(done, ToResult(context_->ElapsedTime(elapsed.start, elapsed.stop)));
+}
+
+void Session::Do(command::DefineProgram& define, Stream, Done done) {
+  Finish(done, ToResult(context_->DefineProgram(std::move(define.items), define.program)));
+}
+
+void Session::Do(command::Replay& replay, Stream stream, Done done) {
+  DeviceContext::Done ended = StatusDone(std::move(done));
+  FailUnless(context_->Replay(replay.program, replay.rebindings, stream, std::move(ended)), ended);
+}
+
+void Session::Do(command::DestroyProgram& destroy, Stream, Done done) {
+  Finish(done, ToResult(context_->DestroyProgram(destroy.program)));
 }
 
 void Session::Do(command::SynchronizeStream&, Stream stream, Done done) {

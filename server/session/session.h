@@ -144,6 +144,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void Do(command::QueryEvent& query, Stream stream, Done done);
   void Do(command::SynchronizeEvent& synchronize, Stream stream, Done done);
   void Do(command::ElapsedTime& elapsed, Stream stream, Done done);
+  void Do(command::DefineProgram& define, Stream stream, Done done);
+  void Do(command::Replay& replay, Stream stream, Done done);
+  void Do(command::DestroyProgram& destroy, Stream stream, Done done);
   void Do(command::SynchronizeStream& synchronize, Stream stream, Done done);
   void Do(command::Synchronize& synchronize, Stream stream, Done done);
   void Do(command::NoOp& no_op, Stream stream, Done done);

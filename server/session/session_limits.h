@@ -13,6 +13,11 @@ struct SessionLimits {
   std::uint32_t streams = 1024;
   std::uint32_t events = 65536;
   std::uint32_t allocations = 1 << 20;
+  std::uint32_t programs = 1024;
+  // Of one program.
+  std::uint32_t program_items = 4096;
+  // What all of them take.
+  std::uint64_t program_bytes = 64 << 20;
   std::uint32_t sessions = 1024;
   // A session beyond these is not read from until some of its commands have finished.
   std::uint32_t commands_in_flight = 4096;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "acceld/v1/command.pb.h"
+#include "backends/context/program_item.h"
 
 namespace acceld {
 
@@ -15,6 +16,13 @@ inline std::uint64_t BytesOf(const v1::Command& command) {
   if (command.has_run()) return kDecodedBytesPerByte * command.run().ByteSizeLong();
   if (command.has_write()) return command.write().data().size();
   if (command.has_read()) return command.read().size_bytes();
+  if (command.has_define_program()) {
+    const v1::DefineProgram& define = command.define_program();
+    return kDecodedBytesPerByte * define.ByteSizeLong() + define.items_size() * sizeof(ProgramItem);
+  }
+  if (command.has_replay_program()) {
+    return kDecodedBytesPerByte * command.replay_program().ByteSizeLong();
+  }
   return 0;
 }
 

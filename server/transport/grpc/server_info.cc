@@ -73,6 +73,9 @@ void ToWire(const SessionLimits& limits, v1::Limits& wire) {
   wire.set_allocations(limits.allocations);
   wire.set_sessions(limits.sessions);
   wire.set_commands_in_flight(limits.commands_in_flight);
+  wire.set_programs(limits.programs);
+  wire.set_program_items(limits.program_items);
+  wire.set_program_bytes(limits.program_bytes);
 }
 
 void DescribeServer(const DevicePool& devices, const SessionLimits& limits, bool draining,

@@ -36,7 +36,7 @@ constexpr char kEverything[] = R"(
     max_sessions: 1 max_connections: 2 max_pending_connections: 3 handshake_timeout_ms: 4
     max_message_bytes: 65541 max_commands_per_message: 6 max_in_flight_commands: 7
     max_in_flight_bytes: 1048584 max_streams: 9 max_events: 10 max_allocations: 11
-    session_idle_timeout_ms: 112
+    session_idle_timeout_ms: 112 max_programs: 13 max_program_items: 14 max_program_bytes: 65551
   }
   drain_timeout_ms: 13
   log { level: "WARN" format: "json" }
@@ -65,6 +65,9 @@ TEST(ParseConfig, ReadsEveryField) {
   EXPECT_EQ(config->limits.max_events, 10u);
   EXPECT_EQ(config->limits.max_allocations, 11u);
   EXPECT_EQ(config->limits.session_idle_timeout.count(), 112);
+  EXPECT_EQ(config->limits.max_programs, 13u);
+  EXPECT_EQ(config->limits.max_program_items, 14u);
+  EXPECT_EQ(config->limits.max_program_bytes, 65551u);
   EXPECT_EQ(config->drain_timeout.count(), 13);
   EXPECT_EQ(config->log_level, LogLevel::kWarning);
   EXPECT_EQ(config->log_format, LogFormat::kJson);

@@ -120,11 +120,35 @@ TEST_F(SessionTest, StreamsAndEventsWork) {
   EXPECT_THAT(StatusOf(command::SynchronizeStream{}, stream), HasReason(reason::kUnknownStream));
 }
 
+TEST_F(SessionTest, AProgramIsDefinedReplayedAndDestroyed) {
+  const Address a = Alloc();
+  const Address b = Alloc();
+  const ops::Memset fill{.target = a, .value = 'x', .bytes = kBytes};
+  const CommandResult defined = Do(command::DefineProgram{.items = {fill, fill}});
+  ASSERT_THAT(defined.status, IsOk());
+  const auto program = std::get<Program>(defined.value);
+  device_.CloseGate();
+  const Result replayed = Submit(command::Replay{.program = program});
+  const Result rebound = Submit(
+      command::Replay{.program = program, .rebindings = {{.recorded = a, .replacement = b}}});
+  EXPECT_EQ(session_->in_flight(), 2u);
+  // The scheduler has one op, and not the program.
+  EXPECT_EQ(device_.held(), 1u);
+  EXPECT_THAT(StatusOf(command::DestroyProgram{program}), IsOk());
+  device_.OpenGate();
+  EXPECT_THAT(replayed.Get().status, IsOk());
+  EXPECT_THAT(rebound.Get().status, IsOk());
+  EXPECT_EQ(session_->ops(), 4u);
+  const CommandResult read = Do(command::Read{.source = b, .size_bytes = 2});
+  EXPECT_EQ(std::get<std::string>(read.value), "xx");
+}
+
 TEST_F(SessionTest, AClientMayChooseItsNumbers) {
   const CommandResult alloc = Do(command::Alloc{.address = kChosen, .size_bytes = kBytes});
   EXPECT_EQ(std::get<Address>(alloc.value), kChosen);
   EXPECT_EQ(std::get<Stream>(Do(command::CreateStream{.stream = Stream{4}}).value), Stream{4});
   EXPECT_EQ(std::get<Event>(Do(command::CreateEvent{.event = Event{9}}).value), Event{9});
+  EXPECT_EQ(std::get<Program>(Do(command::DefineProgram{.program = Program{3}}).value), Program{3});
 }
 
 TEST_F(SessionTest, ACommandThatFailsACheckEndsWithItsErrorOnce) {
@@ -147,6 +171,9 @@ TEST_F(SessionTest, ACommandThatFailsACheckEndsWithItsErrorOnce) {
       StatusOf(command::SynchronizeEvent{Event{5}}),
       StatusOf(command::ElapsedTime{Event{5}, Event{5}}),
       StatusOf(command::SynchronizeStream{}, kUnknown),
+      StatusOf(command::DefineProgram{.program = Program{kServerAddressBase}}),
+      StatusOf(command::Replay{.program = Program{5}}),
+      StatusOf(command::DestroyProgram{Program{5}}),
   };
   EXPECT_THAT(results, Each(IsInvalid("")));
   EXPECT_EQ(session_->in_flight(), 0u);
@@ -165,10 +192,19 @@ TEST_F(SessionTest, AReadHasALimit) {
 }
 
 TEST_F(SessionTest, PassesItsLimitsOn) {
-  session_ = Make({.streams = 1, .events = 0, .allocations = 0});
+  session_ = Make({.streams = 1,
+                   .events = 0,
+                   .allocations = 0,
+                   .programs = 1,
+                   .program_items = 1,
+                   .program_bytes = 1000});
   EXPECT_THAT(StatusOf(command::CreateStream{}), HasReason(reason::kLimitExceeded));
   EXPECT_THAT(StatusOf(command::CreateEvent{}), HasReason(reason::kLimitExceeded));
   EXPECT_THAT(StatusOf(command::Alloc{.size_bytes = 1}), HasReason(reason::kLimitExceeded));
+  EXPECT_THAT(StatusOf(command::DefineProgram{.items = {EventItem{}, EventItem{}}}),
+              HasReason(reason::kLimitExceeded));
+  EXPECT_THAT(StatusOf(command::DefineProgram{}), IsOk());
+  EXPECT_THAT(StatusOf(command::DefineProgram{}), HasReason(reason::kLimitExceeded));
 }
 
 TEST_F(SessionTest, AFaultBelongsToTheStreamAndAReadTakesItUnlessItKeepsIt) {
