@@ -120,6 +120,36 @@ class ComputeBackend {
   // Waits for all work; returns the earliest submitted error and clears all.
   virtual absl::Status Synchronize() = 0;
 
+  // ---- Programs ----
+  //
+  // A program is a sequence of ops and events, recorded once and then replayed any number of times,
+  // each time by one call. A replay does to the bit what its calls would do one by one: its ops run
+  // in order, and another stream's or session's work may run between them; its records replace the
+  // events' former ones, and its waits hold the stream, as of the replay; behind an error of the
+  // stream the rest is skipped.
+
+  // From now on Run, RecordEvent and WaitEvent on `stream` are checked as always and kept for the
+  // program, not carried out; a call that fails is not part of it. Until EndRecording, whatever
+  // else names the stream (copies from and to the host, SynchronizeStream, Replay, DestroyStream,
+  // BeginRecording) is a failed precondition, reason STREAM_RECORDING. Earlier work of the stream,
+  // and other streams, go on.
+  virtual absl::Status BeginRecording(Stream stream) = 0;
+  // Ends the recording and makes a program of it, which belongs to no stream; an empty one does
+  // nothing. Failed precondition where `stream` does not record. An op whose memory was freed since
+  // is an invalid argument, and there is no program then. The longest program, how many there may
+  // be and what they may take have limits, reason LIMIT_EXCEEDED.
+  virtual absl::StatusOr<Program> EndRecording(Stream stream) = 0;
+  // Submits the program's work to `stream`, which need not be the one that recorded it. Each of
+  // `rebindings` replaces an allocation that the program's ops name by another, for this replay.
+  // The first replay with certain allocations checks every op as Run does; later ones are cheap.
+  // Invalid argument, and nothing is touched, where an op does not fit its replacement, a
+  // rebinding names no allocation of the program or the same as another, or memory or an event that
+  // is used has been freed or destroyed.
+  virtual absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings = {},
+                              Stream stream = kDefaultStream) = 0;
+  // The program is invalid for every later call at once; its replays still run.
+  virtual absl::Status DestroyProgram(Program program) = 0;
+
   // ---- Descriptions ----
 
   // The backend's kind, such as "cpu".

@@ -35,6 +35,9 @@ class CommandChannel {
   // the caller `waits`, once it calls Wait. Returns its number; numbers grow.
   virtual std::uint64_t Send(const Command& command, Done done = nullptr, bool waits = false) = 0;
 
+  // How many bytes `command` takes on the wire. Encodes it.
+  virtual std::uint64_t EncodedBytes(const Command& command) const = 0;
+
   // Copies `source` to the device, in as many commands as it takes, between which other threads may
   // send theirs. Returns once the source may be reused; or at once where `host` is given, which
   // keeps a source that lies in memory of AllocateHost and stays as it is until it is copied.

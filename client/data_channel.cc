@@ -181,6 +181,12 @@ void DataChannel::SendInBackground() {
   }
 }
 
+std::uint64_t DataChannel::EncodedBytes(const Command& command) const {
+  std::vector<std::byte> frame;
+  frames::Append(command, frame);
+  return frame.size();
+}
+
 std::uint64_t DataChannel::Send(const Command& command, Done done, bool waits) {
   return Post({.done = std::move(done), .stream = command.stream}, waits,
               [&](std::vector<std::byte>& frames) { frames::Append(command, frames); });

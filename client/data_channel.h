@@ -32,6 +32,7 @@ class DataChannel final : public CommandChannel {
   // Ends the session: what is not finished is cancelled.
   ~DataChannel() override;
 
+  std::uint64_t EncodedBytes(const Command& command) const override;
   void WaitForRoom() override;
   std::uint64_t Send(const Command& command, Done done, bool waits) override;
   void Write(Address target, absl::Span<const std::byte> source, Stream stream,

@@ -38,6 +38,7 @@ constexpr std::uint64_t kBulkBytes = 256 << 10;
 std::uint64_t BytesOf(const Command& command) {
   if (const auto* write = std::get_if<command::Write>(&command.action)) return write->data.size();
   if (const auto* read = std::get_if<command::Read>(&command.action)) return read->size_bytes;
+  if (std::holds_alternative<command::DefineProgram>(command.action)) return WireBytes(command);
   return 0;
 }
 

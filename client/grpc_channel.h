@@ -22,6 +22,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/client_callback.h"
 #include "proto/wire/bulk_wire.h"
+#include "proto/wire/command_wire.h"
 
 namespace acceld {
 
@@ -38,6 +39,7 @@ class GrpcChannel final : public CommandChannel,
   // Cancels what is not finished.
   ~GrpcChannel() override;
 
+  std::uint64_t EncodedBytes(const Command& command) const override { return WireBytes(command); }
   void WaitForRoom() override { WaitForRoom(0); }
   std::uint64_t Send(const Command& command, Done done, bool waits) override;
   void Write(Address target, absl::Span<const std::byte> source, Stream stream,

@@ -38,6 +38,10 @@ class OpenedSession final : public SessionHandle {
     const v1::Limits& limits = session.limits();
     description_.streams = limits.streams();
     description_.events = limits.events();
+    description_.command_bytes = limits.message_bytes() - kMessageOverheadBytes;
+    description_.programs = {.programs = limits.programs(),
+                             .items = limits.program_items(),
+                             .bytes = limits.program_bytes()};
   }
 
   // Opens the channel that the endpoint asks for, or the best that can be had, and says in the

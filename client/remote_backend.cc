@@ -6,6 +6,7 @@
 #include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
 #include "backends/ops/check_op.h"
+#include "fmt/format.h"
 
 namespace acceld {
 namespace {
@@ -64,6 +65,10 @@ absl::Status RemoteBackend::Init() {
                             [this](std::uint64_t number, Stream stream, const absl::Status& error) {
                               OnLateError(number, stream, error);
                             }));
+  {
+    MutexLock table_lock(mutex_);
+    programs_.emplace(session().programs, /*makes_work=*/false);
+  }
   initialized_ = true;
   return absl::OkStatus();
 }
@@ -152,6 +157,7 @@ absl::Status RemoteBackend::CopyHtoD(Address target, absl::Span<const std::byte>
                                      std::optional<Stream> stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
   const Stream used = stream.value_or(kDefaultStream);
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(used, "A copy from the host"));
   {
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(CheckStream(used));
@@ -169,6 +175,7 @@ absl::Status RemoteBackend::CopyDtoH(absl::Span<std::byte> target, Address sourc
                                      std::optional<Stream> stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
   const Stream used = stream.value_or(kDefaultStream);
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(used, "A copy to the host"));
   std::shared_ptr<const void> host;
   if (stream.has_value()) host = host_memory_.Find(target);
   const bool waits = host == nullptr;
@@ -243,6 +250,7 @@ absl::Status RemoteBackend::Run(Op op, Stream stream) {
   ACCELD_ASSIGN_OR_RETURN(const CheckedOp checked,
                           CheckOp(op, session().supported_ops, addresses_));
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  if (recorder_.Recording(stream)) return Keep(stream, std::move(op));
   if (!checked.nothing_to_do) Post({.stream = stream, .action = command::Run{std::move(op)}});
   return absl::OkStatus();
 }
@@ -260,6 +268,7 @@ absl::StatusOr<Stream> RemoteBackend::CreateStream(const StreamOptions& options)
 absl::Status RemoteBackend::DestroyStream(Stream stream) {
   ACCELD_RETURN_IF_ERROR(Ready());
   MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(stream, "The destruction"));
   if (stream == kDefaultStream) return DefaultStreamStays();
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   streams_.erase(stream);
@@ -292,6 +301,7 @@ absl::Status RemoteBackend::RecordEvent(Event event, Stream stream) {
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   ACCELD_RETURN_IF_ERROR(CheckEvent(event));
+  if (recorder_.Recording(stream)) return Keep(stream, EventItem{.event = event, .records = true});
   Post({.stream = stream, .action = command::RecordEvent{event}});
   return absl::OkStatus();
 }
@@ -302,6 +312,7 @@ absl::Status RemoteBackend::WaitEvent(Stream stream, Event event) {
   MutexLock lock(mutex_);
   ACCELD_RETURN_IF_ERROR(CheckStream(stream));
   ACCELD_RETURN_IF_ERROR(CheckEvent(event));
+  if (recorder_.Recording(stream)) return Keep(stream, EventItem{.event = event});
   Post({.stream = stream, .action = command::WaitEvent{event}});
   return absl::OkStatus();
 }
@@ -332,7 +343,10 @@ absl::StatusOr<std::chrono::nanoseconds> RemoteBackend::ElapsedTime(Event start,
 
 absl::Status RemoteBackend::SynchronizeStream(Stream stream) {
   const Command synchronize{.stream = stream, .action = command::SynchronizeStream{}};
-  const auto check = [&]() ACCELD_REQUIRES(mutex_) { return CheckStream(stream); };
+  const auto check = [&]() ACCELD_REQUIRES(mutex_) {
+    ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+    return recorder_.CheckNotRecording(stream, "A synchronization");
+  };
   ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(synchronize, check));
   return TakeLateError(stream, answer.number, std::move(answer.result.status));
 }
@@ -341,6 +355,73 @@ absl::Status RemoteBackend::Synchronize() {
   const Command synchronize{.action = command::Synchronize{}};
   ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(synchronize, [] { return absl::OkStatus(); }));
   return TakeLateError(std::nullopt, answer.number, std::move(answer.result.status));
+}
+
+// ---- Programs ----
+
+absl::Status RemoteBackend::Keep(Stream stream, ProgramItem item) {
+  return recorder_.Add(stream, std::move(item), session().programs.items);
+}
+
+absl::Status RemoteBackend::BeginRecording(Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  return recorder_.Begin(stream);
+}
+
+absl::StatusOr<Program> RemoteBackend::EndRecording(Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  channel().WaitForRoom();
+  Program program{0};
+  Command command;
+  const auto define = [&]() ACCELD_REQUIRES(mutex_) -> absl::Status {
+    ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+    ACCELD_ASSIGN_OR_RETURN(std::vector<ProgramItem> items, recorder_.End(stream));
+    program = Program{program_numbers_.TakeClient()};
+    command.action = command::DefineProgram{.program = program, .items = items};
+    const std::uint64_t bytes = channel().EncodedBytes(command);
+    if (bytes > session().command_bytes) {
+      return InvalidArgument(fmt::format("A program takes {} bytes in a message; the limit is {}.",
+                                         bytes, session().command_bytes),
+                             reason::kLimitExceeded);
+    }
+    return programs_->Define(std::move(items), session().supported_ops, addresses_, program)
+        .status();
+  };
+  // It is rare, so its errors may cost a round trip.
+  ACCELD_ASSIGN_OR_RETURN(const Answer answer, Ask(command, define));
+  if (answer.result.status.ok()) return program;
+  MutexLock lock(mutex_);
+  (void)programs_->Destroy(program);
+  return answer.result.status;
+}
+
+absl::Status RemoteBackend::Replay(Program program, absl::Span<const Rebinding> rebindings,
+                                   Stream stream) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  channel().WaitForRoom();
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckStream(stream));
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(stream, "A replay"));
+  ACCELD_ASSIGN_OR_RETURN(
+      const ProgramTable::Bound bound,
+      programs_->Bind(program, rebindings, session().supported_ops, addresses_));
+  for (const EventItem& item : bound.program->events) {
+    ACCELD_RETURN_IF_ERROR(CheckEvent(item.event));
+  }
+  Post({.stream = stream,
+        .action = command::Replay{.program = program,
+                                  .rebindings = {rebindings.begin(), rebindings.end()}}});
+  return absl::OkStatus();
+}
+
+absl::Status RemoteBackend::DestroyProgram(Program program) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(programs_->Destroy(program));
+  Post({.action = command::DestroyProgram{program}});
+  return absl::OkStatus();
 }
 
 // ---- Descriptions ----

@@ -16,6 +16,8 @@
 #include "absl/types/span.h"
 #include "backends/compute_backend.h"
 #include "backends/context/handle_range.h"
+#include "backends/context/program_recorder.h"
+#include "backends/context/program_table.h"
 #include "backends/core/mutex.h"
 #include "backends/memory/address_space.h"
 #include "backends/memory/host_memory.h"
@@ -63,6 +65,11 @@ class RemoteBackend final : public ComputeBackend {
   absl::StatusOr<std::chrono::nanoseconds> ElapsedTime(Event start, Event stop) override;
   absl::Status SynchronizeStream(Stream stream) override;
   absl::Status Synchronize() override;
+  absl::Status BeginRecording(Stream stream) override;
+  absl::StatusOr<Program> EndRecording(Stream stream) override;
+  absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings = {},
+                      Stream stream = kDefaultStream) override;
+  absl::Status DestroyProgram(Program program) override;
 
   std::string name() const override;
   bool initialized() const override { return initialized_; }
@@ -83,6 +90,8 @@ class RemoteBackend final : public ComputeBackend {
       ACCELD_REQUIRES(mutex_);
   absl::Status CheckStream(Stream stream) const ACCELD_REQUIRES(mutex_);
   absl::Status CheckEvent(Event event) const ACCELD_REQUIRES(mutex_);
+  // Keeps an item for the program that `stream` records.
+  absl::Status Keep(Stream stream, ProgramItem item);
   // Sends a command that nobody waits for.
   void Post(const Command& command) ACCELD_REQUIRES(mutex_) { channel().Send(command); }
 
@@ -91,7 +100,7 @@ class RemoteBackend final : public ComputeBackend {
     std::uint64_t number;
     CommandResult result;
   };
-  // Sends what `make` returns, if that is OK, and waits for the answer.
+  // Sends `command`, which `check` may set, if that returns OK, and waits for the answer.
   template <typename Check>
   absl::StatusOr<Answer> Ask(const Command& command, Check check) ACCELD_EXCLUDES(mutex_);
 
@@ -104,6 +113,7 @@ class RemoteBackend final : public ComputeBackend {
   const std::string endpoint_;
   const ConnectOptions options_;
   const ForkGuard fork_guard_;
+  ProgramRecorder recorder_;
   HostMemory host_memory_;
 
   Mutex init_mutex_;
@@ -120,6 +130,9 @@ class RemoteBackend final : public ComputeBackend {
   absl::flat_hash_map<Address, std::shared_ptr<std::byte>> mappable_ ACCELD_GUARDED_BY(mutex_);
   HandleRange stream_numbers_ ACCELD_GUARDED_BY(mutex_);
   HandleRange event_numbers_ ACCELD_GUARDED_BY(mutex_);
+  HandleRange program_numbers_ ACCELD_GUARDED_BY(mutex_);
+  // Made by Init, which knows the limits.
+  std::optional<ProgramTable> programs_ ACCELD_GUARDED_BY(mutex_);
 
   Mutex errors_mutex_;
   // The first of each stream.

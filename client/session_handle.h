@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "backends/context/program_table.h"
 #include "backends/core/device_info.h"
 #include "backends/ops/op.h"
 #include "client/command_channel.h"
@@ -28,6 +29,9 @@ struct SessionDescription {
   std::string identity;
   std::uint64_t streams = 0;
   std::uint64_t events = 0;
+  // What one command may take.
+  std::uint64_t command_bytes = 0;
+  ProgramLimits programs;
 };
 
 class SessionHandle {

@@ -76,6 +76,23 @@ absl::Status ForwardingBackend::SynchronizeStream(Stream stream) {
 
 absl::Status ForwardingBackend::Synchronize() { return target_.Synchronize(); }
 
+absl::Status ForwardingBackend::BeginRecording(Stream stream) {
+  return target_.BeginRecording(stream);
+}
+
+absl::StatusOr<Program> ForwardingBackend::EndRecording(Stream stream) {
+  return target_.EndRecording(stream);
+}
+
+absl::Status ForwardingBackend::Replay(Program program, absl::Span<const Rebinding> rebindings,
+                                       Stream stream) {
+  return target_.Replay(program, rebindings, stream);
+}
+
+absl::Status ForwardingBackend::DestroyProgram(Program program) {
+  return target_.DestroyProgram(program);
+}
+
 std::string ForwardingBackend::name() const { return target_.name(); }
 
 bool ForwardingBackend::initialized() const { return target_.initialized(); }

@@ -69,9 +69,10 @@ absl::Status LocalBackend::Free(Address address) {
 absl::Status LocalBackend::CopyHtoD(Address target, absl::Span<const std::byte> source,
                                     std::optional<Stream> stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  const Stream used = stream.value_or(kDefaultStream);
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(used, "A copy from the host"));
   std::shared_ptr<const void> host;
   if (stream.has_value()) host = host_memory_.Find(source);
-  const Stream used = stream.value_or(kDefaultStream);
   if (host != nullptr) return context->Write(target, source, used, std::move(host), nullptr);
   const StatusWaiter done;
   ACCELD_RETURN_IF_ERROR(context->Write(target, source, used, nullptr, done));
@@ -82,9 +83,10 @@ absl::Status LocalBackend::CopyHtoD(Address target, absl::Span<const std::byte> 
 absl::Status LocalBackend::CopyDtoH(absl::Span<std::byte> target, Address source,
                                     std::optional<Stream> stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  const Stream used = stream.value_or(kDefaultStream);
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(used, "A copy to the host"));
   std::shared_ptr<const void> host;
   if (stream.has_value()) host = host_memory_.Find(target);
-  const Stream used = stream.value_or(kDefaultStream);
   if (host != nullptr) return context->Read(target, source, used, false, std::move(host), nullptr);
   const StatusWaiter done;
   ACCELD_RETURN_IF_ERROR(context->Read(target, source, used, true, nullptr, done));
@@ -116,6 +118,10 @@ absl::Status LocalBackend::Unmap(Address address) {
 
 absl::Status LocalBackend::Run(Op op, Stream stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  if (recorder_.Recording(stream)) {
+    ACCELD_RETURN_IF_ERROR(context->CheckRun(op));
+    return recorder_.Add(stream, std::move(op), context->max_program_items());
+  }
   return context->Run(std::move(op), stream);
 }
 
@@ -126,6 +132,7 @@ absl::StatusOr<Stream> LocalBackend::CreateStream(const StreamOptions& options) 
 
 absl::Status LocalBackend::DestroyStream(Stream stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(stream, "The destruction"));
   return context->DestroyStream(stream);
 }
 
@@ -141,11 +148,20 @@ absl::Status LocalBackend::DestroyEvent(Event event) {
 
 absl::Status LocalBackend::RecordEvent(Event event, Stream stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  if (recorder_.Recording(stream)) {
+    ACCELD_RETURN_IF_ERROR(context->CheckEvent(event));
+    return recorder_.Add(stream, EventItem{.event = event, .records = true},
+                         context->max_program_items());
+  }
   return context->RecordEvent(event, stream);
 }
 
 absl::Status LocalBackend::WaitEvent(Stream stream, Event event) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  if (recorder_.Recording(stream)) {
+    ACCELD_RETURN_IF_ERROR(context->CheckEvent(event));
+    return recorder_.Add(stream, EventItem{.event = event}, context->max_program_items());
+  }
   return context->WaitEvent(stream, event);
 }
 
@@ -168,6 +184,7 @@ absl::StatusOr<std::chrono::nanoseconds> LocalBackend::ElapsedTime(Event start, 
 
 absl::Status LocalBackend::SynchronizeStream(Stream stream) {
   ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(stream, "A synchronization"));
   const StatusWaiter done;
   ACCELD_RETURN_IF_ERROR(context->SynchronizeStream(stream, done));
   return done.Wait();
@@ -178,6 +195,33 @@ absl::Status LocalBackend::Synchronize() {
   const StatusWaiter done;
   ACCELD_RETURN_IF_ERROR(context->Synchronize(done));
   return done.Wait();
+}
+
+// ---- Programs ----
+
+absl::Status LocalBackend::BeginRecording(Stream stream) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  ACCELD_RETURN_IF_ERROR(context->CheckStream(stream));
+  return recorder_.Begin(stream);
+}
+
+absl::StatusOr<Program> LocalBackend::EndRecording(Stream stream) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  ACCELD_RETURN_IF_ERROR(context->CheckStream(stream));
+  ACCELD_ASSIGN_OR_RETURN(std::vector<ProgramItem> items, recorder_.End(stream));
+  return context->DefineProgram(std::move(items));
+}
+
+absl::Status LocalBackend::Replay(Program program, absl::Span<const Rebinding> rebindings,
+                                  Stream stream) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, ReadyForWork());
+  ACCELD_RETURN_IF_ERROR(recorder_.CheckNotRecording(stream, "A replay"));
+  return context->Replay(program, rebindings, stream);
+}
+
+absl::Status LocalBackend::DestroyProgram(Program program) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  return context->DestroyProgram(program);
 }
 
 // ---- Descriptions ----

@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "backends/compute_backend.h"
 #include "backends/context/device_context.h"
+#include "backends/context/program_recorder.h"
 #include "backends/core/waiter.h"
 #include "backends/device.h"
 #include "backends/memory/host_memory.h"
@@ -50,6 +51,11 @@ class LocalBackend final : public ComputeBackend {
   absl::StatusOr<std::chrono::nanoseconds> ElapsedTime(Event start, Event stop) override;
   absl::Status SynchronizeStream(Stream stream) override;
   absl::Status Synchronize() override;
+  absl::Status BeginRecording(Stream stream) override;
+  absl::StatusOr<Program> EndRecording(Stream stream) override;
+  absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings = {},
+                      Stream stream = kDefaultStream) override;
+  absl::Status DestroyProgram(Program program) override;
 
   std::string name() const override;
   bool initialized() const override;
@@ -64,6 +70,7 @@ class LocalBackend final : public ComputeBackend {
   absl::StatusOr<DeviceContext*> ReadyForWork() const;
 
   const std::unique_ptr<Device> device_;
+  ProgramRecorder recorder_;
   HostMemory host_memory_;
   Mutex init_mutex_;
   std::shared_ptr<DeviceContext> context_;

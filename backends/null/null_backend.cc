@@ -71,6 +71,16 @@ absl::Status NullBackend::Synchronize() {
   return initialized_ ? absl::OkStatus() : Refuse("synchronize");
 }
 
+absl::Status NullBackend::BeginRecording(Stream) { return Refuse("begin_recording"); }
+
+absl::StatusOr<Program> NullBackend::EndRecording(Stream) { return Refuse("end_recording"); }
+
+absl::Status NullBackend::Replay(Program, absl::Span<const Rebinding>, Stream) {
+  return Refuse("replay");
+}
+
+absl::Status NullBackend::DestroyProgram(Program) { return Refuse("destroy_program"); }
+
 Tile NullBackend::RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const {
   return acceld::RecommendedTile(capabilities(), m, n, k);
 }

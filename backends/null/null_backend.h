@@ -41,6 +41,12 @@ class NullBackend : public ComputeBackend {
   absl::Status SynchronizeStream(Stream stream) override;
   absl::Status Synchronize() override;
 
+  absl::Status BeginRecording(Stream stream) override;
+  absl::StatusOr<Program> EndRecording(Stream stream) override;
+  absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings = {},
+                      Stream stream = kDefaultStream) override;
+  absl::Status DestroyProgram(Program program) override;
+
   std::string name() const override { return "null"; }
   bool initialized() const override { return initialized_; }
   Capabilities capabilities() const override { return {}; }

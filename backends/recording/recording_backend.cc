@@ -196,6 +196,26 @@ absl::Status RecordingBackend::SynchronizeStream(Stream stream) {
 
 absl::Status RecordingBackend::Synchronize() { return Record("synchronize"); }
 
+absl::Status RecordingBackend::BeginRecording(Stream stream) {
+  return Record("begin_recording", 0, stream);
+}
+
+absl::StatusOr<Program> RecordingBackend::EndRecording(Stream stream) {
+  Program program;
+  {
+    MutexLock lock(mutex_);
+    program = Program{++last_program_};
+  }
+  ACCELD_RETURN_IF_ERROR(Record("end_recording", 0, stream));
+  return program;
+}
+
+absl::Status RecordingBackend::Replay(Program, absl::Span<const Rebinding>, Stream stream) {
+  return Record("replay", 0, stream);
+}
+
+absl::Status RecordingBackend::DestroyProgram(Program) { return Record("destroy_program"); }
+
 Tile RecordingBackend::RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const {
   return acceld::RecommendedTile(capabilities(), m, n, k);
 }

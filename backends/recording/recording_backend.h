@@ -32,7 +32,8 @@ std::ostream& operator<<(std::ostream& out, const RecordedCall& call);
 
 // Records every call and succeeds, without doing any work: a copy to the host gives zeros, every
 // event is reached at once, elapsed times are 0. It needs no Init, and accepts any device address,
-// stream and event.
+// stream, event and program. What a program records is recorded here when it is called, and a
+// replay is one call.
 //
 // Invalid arguments, which are not recorded, are: parameters of an op that its Check refuses,
 // allocations of 0 bytes, and host memory that AllocHost did not return. Map and Unmap are
@@ -74,6 +75,12 @@ class RecordingBackend : public ComputeBackend {
   absl::Status SynchronizeStream(Stream stream) override;
   absl::Status Synchronize() override;
 
+  absl::Status BeginRecording(Stream stream) override;
+  absl::StatusOr<Program> EndRecording(Stream stream) override;
+  absl::Status Replay(Program program, absl::Span<const Rebinding> rebindings = {},
+                      Stream stream = kDefaultStream) override;
+  absl::Status DestroyProgram(Program program) override;
+
   std::string name() const override { return "recording"; }
   // Whether Init was called.
   bool initialized() const override;
@@ -94,6 +101,7 @@ class RecordingBackend : public ComputeBackend {
   std::map<std::byte*, std::unique_ptr<std::byte[]>> host_memory_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t last_stream_ ACCELD_GUARDED_BY(mutex_) = 0;
   std::uint64_t last_event_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_program_ ACCELD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace acceld

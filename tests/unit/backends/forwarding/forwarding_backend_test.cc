@@ -40,6 +40,10 @@ class MockBackend : public ComputeBackend {
   MOCK_METHOD(absl::StatusOr<std::chrono::nanoseconds>, ElapsedTime, (Event, Event), (override));
   MOCK_METHOD(absl::Status, SynchronizeStream, (Stream), (override));
   MOCK_METHOD(absl::Status, Synchronize, (), (override));
+  MOCK_METHOD(absl::Status, BeginRecording, (Stream), (override));
+  MOCK_METHOD(absl::StatusOr<Program>, EndRecording, (Stream), (override));
+  MOCK_METHOD(absl::Status, Replay, (Program, absl::Span<const Rebinding>, Stream), (override));
+  MOCK_METHOD(absl::Status, DestroyProgram, (Program), (override));
   MOCK_METHOD(std::string, name, (), (const, override));
   MOCK_METHOD(bool, initialized, (), (const, override));
   MOCK_METHOD(Capabilities, capabilities, (), (const, override));
@@ -127,6 +131,20 @@ TEST_F(ForwardingBackendTest, ForwardsEvents) {
   EXPECT_TRUE(*backend_.QueryEvent(Event{7}));
   EXPECT_EQ(backend_.SynchronizeEvent(Event{8}), error_);
   EXPECT_EQ(backend_.ElapsedTime(Event{9}, Event{10})->count(), 11);
+}
+
+TEST_F(ForwardingBackendTest, ForwardsPrograms) {
+  const Rebinding rebinding{.recorded = 12, .replacement = 13};
+  const auto same = [&](auto span) { return span.data() == &rebinding && span.size() == 1; };
+  EXPECT_CALL(target_, BeginRecording(Stream{1})).WillOnce(Return(error_));
+  EXPECT_CALL(target_, EndRecording(Stream{2})).WillOnce(Return(Program{3}));
+  EXPECT_CALL(target_, Replay(Program{4}, ::testing::Truly(same), Stream{5}))
+      .WillOnce(Return(error_));
+  EXPECT_CALL(target_, DestroyProgram(Program{6})).WillOnce(Return(error_));
+  EXPECT_EQ(backend_.BeginRecording(Stream{1}), error_);
+  EXPECT_EQ(*backend_.EndRecording(Stream{2}), Program{3});
+  EXPECT_EQ(backend_.Replay(Program{4}, absl::MakeConstSpan(&rebinding, 1), Stream{5}), error_);
+  EXPECT_EQ(backend_.DestroyProgram(Program{6}), error_);
 }
 
 TEST_F(ForwardingBackendTest, ForwardsDescriptions) {

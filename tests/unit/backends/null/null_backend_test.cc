@@ -41,6 +41,10 @@ std::vector<std::pair<std::string, absl::Status>> EveryRefusedCall(NullBackend& 
       {"synchronize_event", backend.SynchronizeEvent(Event{1})},
       {"elapsed_time", backend.ElapsedTime(Event{1}, Event{2}).status()},
       {"synchronize_stream", backend.SynchronizeStream(kDefaultStream)},
+      {"begin_recording", backend.BeginRecording(kDefaultStream)},
+      {"end_recording", backend.EndRecording(kDefaultStream).status()},
+      {"replay", backend.Replay(Program{1})},
+      {"destroy_program", backend.DestroyProgram(Program{1})},
   };
   for (Op& op : EveryOp()) {
     std::string name(OpName(op));

@@ -119,6 +119,24 @@ TEST(RecordingBackend, RecordsEvents) {
                           RecordedCall{"destroy_event"}));
 }
 
+TEST(RecordingBackend, RecordsPrograms) {
+  RecordingBackend backend;
+  EXPECT_TRUE(backend.BeginRecording(Stream{4}).ok());
+  EXPECT_TRUE(backend.Unary({.n = 3}, Stream{4}).ok());
+  const auto first = backend.EndRecording(Stream{4});
+  const auto second = backend.EndRecording(Stream{4});
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(*first, *second);
+  EXPECT_TRUE(backend.Replay(*first, {{{.recorded = 1, .replacement = 2}}}, Stream{5}).ok());
+  EXPECT_TRUE(backend.DestroyProgram(*first).ok());
+  EXPECT_THAT(
+      backend.calls(),
+      ElementsAre(RecordedCall{"begin_recording", 0, Stream{4}},
+                  RecordedCall{"unary", 3, Stream{4}}, RecordedCall{"end_recording", 0, Stream{4}},
+                  RecordedCall{"end_recording", 0, Stream{4}}, RecordedCall{"replay", 0, Stream{5}},
+                  RecordedCall{"destroy_program"}));
+}
+
 TEST(RecordingBackend, NeedsNoInitAndAcceptsAnyAddress) {
   RecordingBackend backend;
   EXPECT_FALSE(backend.initialized());
