@@ -283,6 +283,7 @@ void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& re
       FinishFront(stream, replay.cut.ok() ? stream.error.status : replay.cut);
     }
     MarkReady(stream);
+    if (pumping_) return;  // Who pumps goes on with it.
   }
   Pump();
 }

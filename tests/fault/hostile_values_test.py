@@ -110,7 +110,14 @@ def variants(message):
     """Copies of `message`, each with one field made hostile; (what was done, the copy)."""
     for field in message.DESCRIPTOR.fields:
         path = field.name
-        if field.type == FieldDescriptor.TYPE_MESSAGE:
+        if is_repeated(field) and field.type == FieldDescriptor.TYPE_MESSAGE:
+            for count in (1, 2, 5000):
+                copy = type(message)()
+                copy.CopyFrom(message)
+                for _ in range(count):
+                    getattr(copy, field.name).add()
+                yield f"{path} = {count} empty ones", copy
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
             for what, inner in variants(getattr(message, field.name)):
                 copy = type(message)()
                 copy.CopyFrom(message)

@@ -19,6 +19,13 @@ class DeepHostDevice : public HostDevice {
   const std::size_t queue_depth_;
 };
 
+// Touches `target` before and after it records one event and waits for another.
+std::vector<ProgramItem> ProgramOn(Address target, Event recorded, Event awaited) {
+  const ops::Memset fill{.target = target, .bytes = kBufferBytes};
+  return {fill, fill, EventItem{.event = recorded, .records = true}, EventItem{.event = awaited},
+          fill};
+}
+
 class ThreadsTest : public ::testing::TestWithParam<int> {};
 
 // What several threads submit at random to shared streams and events is all called back, once.
@@ -43,12 +50,13 @@ TEST_P(ThreadsTest, RandomWorkIsCalledBackOnceAndNeverDeadlocks) {
     // Streams may touch the shared bytes in any order, so this thread's work has bytes of its own.
     const Address own = *context->Alloc(kBufferBytes, {});
     const Stream own_stream = *context->CreateStream({});
+    const Program program = *context->DefineProgram(ProgramOn(own, events[0], events[1]));
     for (int i = 0; i < kCalls; ++i) {
       const Stream stream = streams[random() % streams.size()];
       const Event event = events[random() % events.size()];
       const auto count = [&called](const absl::Status&) { ++called; };
       absl::Status status;
-      switch (random() % 9) {
+      switch (random() % 11) {
         case 0:
           status = context->RecordEvent(event, stream, count);
           break;
@@ -84,6 +92,15 @@ TEST_P(ThreadsTest, RandomWorkIsCalledBackOnceAndNeverDeadlocks) {
           const Stream temporary = *context->CreateStream({});
           status = context->WaitEvent(temporary, event, count);
           EXPECT_THAT(context->DestroyStream(temporary), IsOk());
+          break;
+        }
+        case 8:
+          status = context->Replay(program, {}, own_stream, count);
+          break;
+        case 9: {
+          const Address freed = *context->Alloc(kBufferBytes, {});
+          status = context->Replay(program, {{{own, freed}}}, stream, count);
+          EXPECT_THAT(context->Free(freed), IsOk());
           break;
         }
         default:
@@ -129,7 +146,10 @@ TEST_P(ThreadsTest, CloseAmidstWorkCallsEverythingBackOnce) {
           if (!address.ok()) return;
           const absl::StatusOr<Stream> stream = context->CreateStream({});
           if (!stream.ok()) return;
+          const absl::StatusOr<Program> program =
+              context->DefineProgram(ProgramOn(*address, event, event));
           const absl::Status statuses[] = {
+              context->Replay(program.value_or(Program{0}), {}, *stream, count),
               context->Run(ops::Memset{.target = *address, .bytes = 8}, *stream, count),
               context->RecordEvent(event, *stream, count),
               context->SynchronizeEvent(event, count),
@@ -141,6 +161,7 @@ TEST_P(ThreadsTest, CloseAmidstWorkCallsEverythingBackOnce) {
                             [](const absl::Status& status) { return status.ok(); }));
           if (i == 20 && thread == 0) context->Close();
           (void)context->DestroyStream(*stream);
+          (void)context->DestroyProgram(program.value_or(Program{0}));
           context->WaitForRoom(256);
         }
       };

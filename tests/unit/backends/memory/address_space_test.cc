@@ -209,6 +209,20 @@ TEST_F(AddressSpaceTest, AFailedAllocationAnswersWithItsErrorAndCanBeRemoved) {
   EXPECT_THAT(FindStatus(base, 1), HasReason(reason::kUnknownAddress));
 }
 
+TEST_F(AddressSpaceTest, FindBaseFindsAnAllocationByItsStartOnly) {
+  const Address base = *range_.Take(128);
+  space_.Insert(std::make_shared<Allocation>(base, 128, memory_.data()));
+  EXPECT_EQ((*space_.FindBase(base, "x"))->base(), base);
+  EXPECT_THAT(space_.FindBase(base + 1, "The buffer").status(), IsInvalid("The buffer"));
+  EXPECT_THAT(space_.FindBase(base + 1, "x").status(), HasReason(reason::kUnknownAddress));
+  const absl::Status failed = OutOfMemory("There is none.");
+  const Address failed_base = *range_.Take(1);
+  space_.Insert(std::make_shared<Allocation>(failed_base, 1, failed));
+  EXPECT_EQ(space_.FindBase(failed_base, "x").status(), failed);
+  ASSERT_THAT(space_.Remove(base).status(), IsOk());
+  EXPECT_THAT(space_.FindBase(base, "x").status(), HasReason(reason::kUnknownAddress));
+}
+
 TEST_F(AddressSpaceTest, MemoryIsReleasedWithTheLastReference) {
   const Address base = *range_.Take(128);
   int released = 0;

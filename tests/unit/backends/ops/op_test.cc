@@ -36,6 +36,14 @@ TEST(OpTest, AnOpAnswersThroughTheVariant) {
   EXPECT_EQ(std::get<ops::Unary>(op).output, 512u);
 }
 
+TEST(OpTest, ListsTakeBytesBesidesTheOp) {
+  ops::Gather gather;
+  EXPECT_EQ(ListBytesOf(Op(gather)), 0u);
+  gather.indices.resize(100);
+  EXPECT_GE(ListBytesOf(Op(gather)), 800u);
+  EXPECT_EQ(ListBytesOf(Op(ops::Gemm{})), 0u);
+}
+
 TEST(OpTest, OnlyElementwiseOpsAndSoftmaxRunInPlace) {
   EXPECT_TRUE(AllowsInPlace(Op(ops::Binary{})));
   EXPECT_TRUE(AllowsInPlace(Op(ops::Softmax{})));
