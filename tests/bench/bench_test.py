@@ -26,7 +26,7 @@ NAMES = """
     copy_htod_shm_vs_memcpy copy_dtoh_shm_vs_memcpy copy_map_vs_memcpy copy_host_alloc_vs_memcpy
     copy_htod_tcp_vs_raw copy_dtoh_tcp_vs_raw copy_htod_grpc_vs_raw_tcp
     gemm_f64_1000_remote_vs_local train_digits_remote_vs_local
-    idle_cpu_percent
+    program_replay_vs_ops idle_cpu_percent
 """.split()
 
 

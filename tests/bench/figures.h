@@ -11,6 +11,7 @@ std::vector<Figure> RoundTripFigures();
 std::vector<Figure> ThroughputFigures();
 std::vector<Figure> CopyFigures();
 std::vector<Figure> WorkFigures();
+std::vector<Figure> ProgramFigures();
 std::vector<Figure> IdleFigures();
 
 }  // namespace acceld::bench

@@ -51,8 +51,8 @@ int Fail(int exit_code, std::string_view message) {
 
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
-  for (const auto& group :
-       {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(), IdleFigures()}) {
+  for (const auto& group : {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(),
+                            ProgramFigures(), IdleFigures()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
