@@ -6,7 +6,7 @@
 
 namespace acceld {
 
-// Used by one thread at a time. To be woken on another core takes some 30 us, so it pays to look
+// Used by one thread at a time. To be woken on another core takes 30 to 100 us, so it pays to look
 // for about that long while traffic flows. A look in vain only takes the core from others.
 class SpinTime {
  public:
@@ -19,7 +19,7 @@ class SpinTime {
   }
 
  private:
-  static constexpr std::chrono::nanoseconds kMax{50'000};
+  static constexpr std::chrono::nanoseconds kMax{100'000};
   static constexpr std::chrono::nanoseconds kMin{1'000};
 
   std::chrono::nanoseconds value_ = kMax;

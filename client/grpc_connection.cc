@@ -23,6 +23,9 @@ constexpr int kKeepaliveTimeoutMs = 10'000;
 // What gRPC reads at a time.
 constexpr int kReadBytes = 256 << 10;
 
+// As the daemon's: large messages in few HTTP/2 frames.
+constexpr int kHttp2FrameBytes = 1 << 20;
+
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
@@ -35,6 +38,8 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
   // No call can be repeated, so messages need not be kept for it once they have left.
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttp2FrameBytes);
+  arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, kHttp2FrameBytes);
   arguments.SetMaxReceiveMessageSize(INT_MAX);
   return arguments;
 }

@@ -21,6 +21,8 @@ namespace {
 
 // How many commands are taken before what has come of them is sent, and before others get a turn.
 constexpr int kCommandsPerFlush = 64;
+// ... and how many bytes copied, so that the client works on them meanwhile.
+constexpr std::uint64_t kBytesPerFlush = 128 << 10;
 constexpr int kFlushesPerTurn = 8;
 
 // A client that leaves more results than this unread is not read from.
@@ -245,8 +247,8 @@ absl::StatusOr<SealedMemory> DataConnection::MakeRings() {
 
 bool DataConnection::HasRoom() const {
   const SessionLimits& limits = context_.limits;
-  return accepted_ - output_->finished_count() < limits.commands_in_flight &&
-         held_bytes_ < limits.bytes_in_flight && output_->waiting_bytes() < kMaxWaitingBytes;
+  return in_flight() < limits.commands_in_flight && held_bytes_ < limits.bytes_in_flight &&
+         output_->waiting_bytes() < kMaxWaitingBytes;
 }
 
 bool DataConnection::MayGoOn() {
@@ -271,7 +273,8 @@ absl::StatusOr<std::size_t> DataConnection::TakeSomeFrames() {
   advancing_ = true;
   const absl::Cleanup stop = [this] { advancing_ = false; };
   std::size_t taken = 0;
-  for (int i = 0; i < kCommandsPerFlush; ++i) {
+  copied_bytes_ = 0;
+  for (int i = 0; i < kCommandsPerFlush && copied_bytes_ < kBytesPerFlush; ++i) {
     paused_ = !MayGoOn();
     if (paused_) return taken;
     ACCELD_ASSIGN_OR_RETURN(std::optional<FrameInput::Frame> frame, input_.Next());
@@ -319,6 +322,7 @@ absl::Status DataConnection::TakeNumbered(std::uint64_t number, FrameInput::Fram
 absl::Status DataConnection::TakeCommand(std::uint64_t number, FrameInput::Frame frame) {
   ACCELD_ASSIGN_OR_RETURN(Command command, frames::ToCommand(frame.header, frame.fields));
   if (auto* write = std::get_if<command::Write>(&command.action)) {
+    copied_bytes_ += frame.data_bytes;
     std::shared_ptr<std::byte[]> owner(std::move(frame.data));
     write->data = {owner.get(), frame.data_bytes};
     write->owner = std::move(owner);
@@ -354,6 +358,7 @@ void DataConnection::TakeRead(std::uint64_t number, Command command) {
                                reason::kLimitExceeded)),
         false);
   }
+  copied_bytes_ += read.size_bytes;
   auto data = std::make_shared<DataFrame>(number, read.size_bytes, held_bytes_);
   read.target = data->data();
   session_->Submit(std::move(command), [this, data](CommandResult result) mutable {
@@ -379,8 +384,7 @@ void DataConnection::OnCommandDone(std::uint64_t number, const CommandResult& re
 void DataConnection::AfterFinish() {
   // Advance sends when it is done.
   if (!advancing_) Flush();
-  if (resume_wanted_ && HasRoom() &&
-      accepted_ - output_->finished_count() <= context_.limits.commands_in_flight / 2 &&
+  if (resume_wanted_ && HasRoom() && in_flight() <= context_.limits.commands_in_flight / 2 &&
       resume_wanted_.exchange(false)) {
     context_.resume(*this);
   }
@@ -420,6 +424,7 @@ absl::Status DataConnection::TakeSharedCopy(std::uint64_t number, const FrameInp
   }
   ACCELD_ASSIGN_OR_RETURN(const absl::Span<std::byte> bytes,
                           host->second->At(copy.host_offset, copy.size_bytes));
+  copied_bytes_ += copy.size_bytes;
   Command command{.stream = Stream{frame.header.number}, .action = {}};
   if (static_cast<frames::Kind>(frame.header.kind) == frames::Kind::kWriteShared) {
     command.action = command::Write{.target = copy.address, .data = bytes, .owner = host->second};

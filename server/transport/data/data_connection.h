@@ -65,6 +65,9 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   // Whether to watch the descriptor for bytes, and for room.
   bool wants_input() const { return !paused_; }
   bool wants_room() const { return unsent_; }
+  // How many commands are taken and not finished; only once it is open.
+  std::uint64_t in_flight() const { return accepted_ - output_->finished_count(); }
+
   // Comes before the poller waits for a ring's descriptor. False where there is something to do.
   bool PrepareToSleep();
 
@@ -142,6 +145,8 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   std::uint64_t on_end_ = 0;
   // Commands taken so far; their numbers are 1 to this.
   std::atomic<std::uint64_t> accepted_{0};
+  // By the commands taken since the last flush.
+  std::uint64_t copied_bytes_ = 0;
   std::uint64_t next_host_ = 1;
   absl::flat_hash_map<std::uint64_t, std::shared_ptr<const HostBlock>> hosts_;
 

@@ -15,6 +15,10 @@
 namespace acceld {
 namespace {
 
+// The look while a device works on what came: it may want this core, and nobody waits for the next
+// command to be taken.
+constexpr std::chrono::nanoseconds kBusySpin{2'000};
+
 // Sockets are looked at this often while rings are.
 constexpr int kLooksPerWait = 32;
 
@@ -121,12 +125,13 @@ void Poller::Run() {
     if (awake_.empty()) continue;
     const auto now = Clock::now();
     if (worked) last_work = now;
-    if (now - last_work < spin_.value()) continue;
+    const bool device_works = CommandsInFlight();
+    if (now - last_work < (device_works ? kBusySpin : spin_.value())) continue;
     if (!FallAsleep()) continue;
     const auto asleep = Clock::now();
     running = Wait(UntilDeadline());
     last_work = Clock::now();
-    spin_.Slept(last_work - asleep);
+    if (!device_works) spin_.Slept(last_work - asleep);
   }
   while (!entries_.empty()) Remove(entries_.begin()->first);
 }
@@ -221,6 +226,12 @@ bool Poller::FallAsleep() {
     }
   }
   return awake_.empty();
+}
+
+bool Poller::CommandsInFlight() const {
+  return std::any_of(awake_.begin(), awake_.end(), [this](std::uint64_t id) {
+    return entries_.at(id)->connection->in_flight() > 0;
+  });
 }
 
 std::chrono::milliseconds Poller::UntilDeadline() const {

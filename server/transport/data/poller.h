@@ -76,6 +76,8 @@ class Poller {
   std::chrono::milliseconds UntilDeadline() const;
   // Puts all rings to sleep; false where one has something to do by now.
   bool FallAsleep();
+  // Whether any of the rings that are awake has commands that are not finished.
+  bool CommandsInFlight() const;
   void Remove(std::uint64_t id);
 
   TaskThread& tasks_;

@@ -17,6 +17,9 @@ constexpr std::size_t kGrpcMemoryBytes = std::size_t{1} << 30;
 // to two of these more than its own.
 constexpr int kReadBytes = 256 << 10;
 
+// A large message is cut into HTTP/2 frames of up to this; the default of 16 KiB costs time for each.
+constexpr int kHttp2FrameBytes = 1 << 20;
+
 // Calls that one connection may have open at a time.
 constexpr int kMaxCallsPerConnection = 256;
 
@@ -55,6 +58,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(
   builder.SetResourceQuota(grpc::ResourceQuota("acceld").Resize(kGrpcMemoryBytes));
   builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
   builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttp2FrameBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxCallsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveTimeMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
