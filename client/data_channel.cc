@@ -23,6 +23,9 @@ constexpr std::size_t kMaxAppendedBytes = 1 << 20;
 // Results of one frame, but for the bytes of a read, fit into this.
 constexpr std::size_t kBufferBytes = 64 * 1024;
 
+// Of so many commands in flight the last may be answered any moment.
+constexpr std::size_t kNearCommands = 4;
+
 // A daemon at work makes room within this time.
 constexpr std::chrono::nanoseconds kRoomSpin{50'000};
 
@@ -242,14 +245,17 @@ void DataChannel::WaitLocked(absl::FunctionRef<bool()> ready) {
 }
 
 void DataChannel::Sleep() {
-  if (stream_->CheapToPoll() && SpinFor([this] { return stream_->Readable(); }, spin_.value())) {
+  // An answer to much is not near, and the device may want this core.
+  const bool is_near = in_flight_ <= kNearCommands;
+  if (stream_->CheapToPoll() && is_near &&
+      SpinFor([this] { return stream_->Readable(); }, spin_.value())) {
     return;
   }
   if (!stream_->PrepareToWaitForBytes()) return;
   const auto asleep = std::chrono::steady_clock::now();
   pollfd polled{stream_->fd(), POLLIN, 0};
   poll(&polled, 1, -1);
-  spin_.Slept(std::chrono::steady_clock::now() - asleep);
+  if (is_near) spin_.Slept(std::chrono::steady_clock::now() - asleep);
   if (const absl::Status woken = stream_->WakeUp(); !woken.ok()) {
     // What came before the end comes first.
     while (Receive()) {

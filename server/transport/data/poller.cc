@@ -17,7 +17,7 @@ namespace {
 
 // The look while a device works on what came: it may want this core, and nobody waits for the next
 // command to be taken.
-constexpr std::chrono::nanoseconds kBusySpin{2'000};
+constexpr std::chrono::nanoseconds kBusySpin{20'000};
 
 // Sockets are looked at this often while rings are.
 constexpr int kLooksPerWait = 32;
