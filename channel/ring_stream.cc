@@ -46,16 +46,16 @@ absl::StatusOr<std::size_t> RingStream::Write(absl::Span<const std::byte> source
   return bytes;
 }
 
+absl::StatusOr<std::size_t> RingStream::TakeKicks() {
+  std::array<std::byte, 256> kicks;
+  return side_ == Side::kClient ? ReceiveWithDescriptors(fd(), absl::MakeSpan(kicks), descriptors_)
+                                : ReceiveBytes(fd(), absl::MakeSpan(kicks));
+}
+
 absl::Status RingStream::WakeUp() {
-  std::array<std::byte, 64> kicks;
-  while (true) {
-    const auto received = side_ == Side::kClient
-                              ? ReceiveWithDescriptors(fd(), absl::MakeSpan(kicks), descriptors_)
-                              : ReceiveBytes(fd(), absl::MakeSpan(kicks));
-    if (!received.ok()) return received.status();
-    // A full buffer may not have been all.
-    if (*received < kicks.size()) return absl::OkStatus();
-  }
+  // Once, so that a peer that never stops to send does not keep this side here. What is left makes
+  // the descriptor readable again.
+  return TakeKicks().status();
 }
 
 absl::Status RingStream::SendDescriptor(int descriptor) {
@@ -64,8 +64,11 @@ absl::Status RingStream::SendDescriptor(int descriptor) {
 }
 
 UniqueFd RingStream::NextDescriptor() {
-  // An end of the socket shows at the next WakeUp again.
-  if (descriptors_.empty()) (void)WakeUp();
+  // Kicks may lie before it. An end of the socket shows at the next WakeUp again.
+  while (descriptors_.empty()) {
+    const absl::StatusOr<std::size_t> received = TakeKicks();
+    if (!received.ok() || *received == 0) break;
+  }
   if (descriptors_.empty()) return UniqueFd();
   UniqueFd first = std::move(descriptors_.front());
   descriptors_.pop_front();

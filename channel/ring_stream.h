@@ -2,6 +2,7 @@
 // side, a byte at a time, and by its end tells that a side is gone.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 
 #include "backends/core/unique_fd.h"
@@ -43,6 +44,8 @@ class RingStream final : public ByteStream {
 
  private:
   void Kick();
+  // Takes what the socket has brought, some of it; returns how many bytes. Errors as Read's.
+  absl::StatusOr<std::size_t> TakeKicks();
 
   const Side side_;
   const UniqueFd socket_;

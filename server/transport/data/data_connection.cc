@@ -64,6 +64,12 @@ DataConnection::DataConnection(const Context& context, UniqueFd socket, Peer pee
       input_(context.limits.message_bytes),
       deadline_(Clock::now() + context.handshake_timeout) {}
 
+DataConnection::~DataConnection() {
+  if (ring_ == nullptr) return;
+  stream_.reset();
+  session_->ReturnHostBytes(RingStream::MemoryBytes(context_.limits.ring_bytes));
+}
+
 void DataConnection::Unuse() {
   if (uses_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
   // Nobody else does any more, so it may go with this.
@@ -108,7 +114,8 @@ DataConnection::State DataConnection::Advance(bool readable) {
 }
 
 bool DataConnection::PrepareToSleep() {
-  const bool nothing_comes = stream_->PrepareToWaitForBytes();
+  // What is not wanted does not keep it awake.
+  const bool nothing_comes = paused_ || stream_->PrepareToWaitForBytes();
   const bool nothing_goes = !unsent_ || output_->PrepareToWaitForRoom();
   return nothing_comes && nothing_goes;
 }
@@ -117,7 +124,8 @@ void DataConnection::SetDeadline() {
   // What is not read because too much is in flight is not late.
   if (!input_.Partial() || paused_ || task_runs_) {
     deadline_.reset();
-  } else if (!deadline_.has_value()) {
+  } else if (!deadline_.has_value() || late_frame_ != accepted_ + 1) {
+    late_frame_ = accepted_ + 1;
     deadline_ = Clock::now() + std::chrono::milliseconds(context_.limits.frame_timeout_ms);
   }
 }
@@ -383,12 +391,19 @@ void DataConnection::OnCommandDone(std::uint64_t number, const CommandResult& re
 
 void DataConnection::AfterFinish() {
   // Advance sends when it is done.
-  if (!advancing_) Flush();
+  if (advancing_) {
+    ResumeIfRoom();
+  } else {
+    Flush();
+  }
+  Unuse();
+}
+
+void DataConnection::ResumeIfRoom() {
   if (resume_wanted_ && HasRoom() && in_flight() <= context_.limits.commands_in_flight / 2 &&
       resume_wanted_.exchange(false)) {
     context_.resume(*this);
   }
-  Unuse();
 }
 
 void DataConnection::Flush() {
@@ -396,6 +411,8 @@ void DataConnection::Flush() {
   // An error shows when the stream is read from, if the client is not gone already.
   const bool some = sent.ok() && *sent == FrameOutput::Sent::kSome;
   if (unsent_.exchange(some) != some && !advancing_) context_.resume(*this);
+  // The bytes of reads make room once they are sent.
+  ResumeIfRoom();
 }
 
 void DataConnection::OnSessionEnd(const absl::Status& why) {

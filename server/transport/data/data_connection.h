@@ -56,6 +56,7 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   };
 
   static std::shared_ptr<DataConnection> Create(const Context& context, UniqueFd socket, Peer peer);
+  ~DataConnection();
 
   // Does what there is to do, some of it. `readable` says that the descriptor was.
   State Advance(bool readable);
@@ -67,7 +68,10 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   bool wants_room() const { return unsent_; }
   // How many commands are taken and not finished; only once it is open.
   std::uint64_t in_flight() const { return accepted_ - output_->finished_count(); }
-
+  // Whether bytes that are wanted, or room, are there. Only where that is cheap to tell.
+  bool MayGoOnAtOnce() {
+    return (wants_input() && stream_->Readable()) || (wants_room() && output_->HasRoom());
+  }
   // Comes before the poller waits for a ring's descriptor. False where there is something to do.
   bool PrepareToSleep();
 
@@ -119,6 +123,8 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   // From any thread.
   void OnCommandDone(std::uint64_t number, const CommandResult& result, bool answer);
   void AfterFinish();
+  // Has the poller go on where it waits for room and there is some.
+  void ResumeIfRoom();
   void OnSessionEnd(const absl::Status& why);
   void Flush();
   void SetDeadline();
@@ -139,6 +145,8 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   Phase phase_ = Phase::kHello;
   bool paused_ = false;
   std::optional<Clock::time_point> deadline_;
+  // The number of the frame that `deadline_` is for.
+  std::uint64_t late_frame_ = 0;
 
   std::shared_ptr<Session> session_;
   SessionHold hold_;

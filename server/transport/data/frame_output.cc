@@ -83,6 +83,11 @@ void FrameOutput::End(const absl::Status& why) {
   frames::Append(frames::Kind::kEnd, 0, why, pieces_.back().frames);
 }
 
+bool FrameOutput::HasRoom() {
+  MutexLock lock(mutex_);
+  return stream_.Writable();
+}
+
 bool FrameOutput::PrepareToWaitForRoom() {
   MutexLock lock(mutex_);
   return stream_.PrepareToWaitForRoom();

@@ -60,6 +60,8 @@ class FrameOutput {
   // Sends what there is, if the stream takes it. Errors are the stream's.
   absl::StatusOr<Sent> Flush();
 
+  // Whether the stream has much room. Only where that is cheap to tell.
+  bool HasRoom();
   // Comes before one waits for the stream to have room. False where it has some already.
   bool PrepareToWaitForRoom();
 

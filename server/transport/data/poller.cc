@@ -119,6 +119,7 @@ void Poller::Run() {
   bool running = true;
   while (running) {
     running = Wait(awake_.empty() ? UntilDeadline() : std::chrono::milliseconds(0));
+    if (!running) break;
     bool worked = false;
     for (int i = 0; i < kLooksPerWait && !awake_.empty(); ++i) worked |= ServeAwake();
     KeepDeadlines();
@@ -158,7 +159,7 @@ bool Poller::ServeAwake() {
   for (std::size_t i = 0; i < awake_.size();) {
     const std::uint64_t id = awake_[i];
     Entry& entry = *entries_.at(id);
-    if (entry.connection->stream().Readable() || entry.busy) {
+    if (entry.busy || entry.connection->MayGoOnAtOnce()) {
       worked = true;
       Serve(id, entry, /*readable=*/false);
     }
@@ -173,9 +174,9 @@ void Poller::Serve(std::uint64_t id, Entry& entry, bool readable) {
   if (state == DataConnection::State::kClosed) return Remove(id);
   entry.busy = state == DataConnection::State::kBusy;
   // Read once more of a socket is reported again; a ring, or what is left in a buffer, is not.
-  const bool awake = entry.busy || (connection.stream().CheapToPoll() && connection.wants_input());
-  SetAwake(id, entry, awake);
-  Watch(id, entry);
+  const bool waits = connection.wants_input() || connection.wants_room();
+  SetAwake(id, entry, entry.busy || (connection.stream().CheapToPoll() && waits));
+  if (!Watch(id, entry)) return Remove(id);
   SetDeadline(id, entry);
 }
 
@@ -189,7 +190,7 @@ void Poller::SetAwake(std::uint64_t id, Entry& entry, bool awake) {
   }
 }
 
-void Poller::Watch(std::uint64_t id, Entry& entry) {
+bool Poller::Watch(std::uint64_t id, Entry& entry) {
   DataConnection& connection = *entry.connection;
   const bool is_ring = connection.stream().CheapToPoll();
   // A ring's socket tells of its end whatever it waits for.
@@ -197,15 +198,16 @@ void Poller::Watch(std::uint64_t id, Entry& entry) {
   const std::uint32_t room = !is_ring && connection.wants_room() ? EPOLLOUT : 0u;
   // A watch for nothing still reports errors.
   const std::uint32_t wanted = input | room | EPOLLERR;
-  if (wanted == entry.watched && connection.stream().fd() == entry.fd) return;
+  if (wanted == entry.watched && connection.stream().fd() == entry.fd) return true;
   epoll_event event{.events = wanted, .data = {.u64 = id}};
   const bool is_new = entry.watched == 0;
   if (epoll_ctl(epoll_.get(), is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, connection.stream().fd(),
                 &event) != 0) {
-    return Remove(id);
+    return false;
   }
   entry.watched = wanted;
   entry.fd = connection.stream().fd();
+  return true;
 }
 
 void Poller::SetDeadline(std::uint64_t id, Entry& entry) {
@@ -222,6 +224,8 @@ bool Poller::FallAsleep() {
     if (!entry.busy && entry.connection->PrepareToSleep()) {
       SetAwake(awake_[i], entry, false);
     } else {
+      // Something has come, or there is room for what is to be sent.
+      entry.busy = true;
       ++i;
     }
   }

@@ -69,7 +69,8 @@ class Poller {
   // Does what Add, Resume and the destructor ask for; false where the thread is to end.
   bool TakeRequests() ACCELD_EXCLUDES(mutex_);
   void SetAwake(std::uint64_t id, Entry& entry, bool awake);
-  void Watch(std::uint64_t id, Entry& entry);
+  // False where the system refuses.
+  bool Watch(std::uint64_t id, Entry& entry);
   void SetDeadline(std::uint64_t id, Entry& entry);
   void KeepDeadlines();
   // How long until the next deadline, for epoll.

@@ -1,0 +1,71 @@
+// Sessions on a device in memory, for the tests of data channels.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "server/session/session_table.h"
+#include "tests/testing/faulty_device.h"
+#include "tests/unit/backends/context/host_device.h"
+#include "tests/unit/backends/context/outcome.h"
+#include "tests/unit/server/transport/data/data_client.h"
+
+namespace acceld {
+
+class DataTestBase : public ::testing::Test {
+ protected:
+  static constexpr Address kAddress = 1 << 20;
+
+  DataTestBase() {
+    Registry registry;
+    registry.Register({.kind = BackendKind::kCpu,
+                       .available = true,
+                       .factory = [this](int) -> absl::StatusOr<std::unique_ptr<Device>> {
+                         auto device =
+                             std::make_unique<FaultyDevice>(std::make_unique<HostDevice>());
+                         device_ = device.get();
+                         return device;
+                       }});
+    pool_ = std::make_unique<DevicePool>(std::move(registry));
+  }
+
+  // Every connection has its own number, and by default the same user.
+  Peer NextPeer(uid_t uid = 1000) {
+    Peer peer;
+    peer.kind = Peer::Kind::kUnix;
+    peer.uid = uid;
+    peer.connection_id = ++connections_;
+    return peer;
+  }
+  std::shared_ptr<Session> Open(SessionTable& table) {
+    auto session = table.Open(
+        {.peer = NextPeer(), .transport = "test", .client_name = "tester", .selection = {}});
+    EXPECT_TRUE(session.ok()) << session.status();
+    return *session;
+  }
+  static Outcome<absl::Status> OnEnd(Session& session) {
+    Outcome<absl::Status> ended;
+    session.OnEnd(ended);
+    return ended;
+  }
+  static Command Alloc(std::uint64_t bytes) {
+    return {.action = command::Alloc{.address = kAddress, .size_bytes = bytes}};
+  }
+  static Command Fill(std::uint8_t value, std::uint64_t bytes) {
+    return {.action =
+                command::Run{ops::Memset{.target = kAddress, .value = value, .bytes = bytes}}};
+  }
+  static Command Read(std::uint64_t bytes) {
+    return {.action = command::Read{.source = kAddress, .size_bytes = bytes}};
+  }
+  static Command Synchronize() { return {.action = command::Synchronize{}}; }
+  // A command that fails.
+  static Command Wrong() { return {.action = command::Free{.address = 7}}; }
+
+  FaultyDevice* device_ = nullptr;
+  std::unique_ptr<DevicePool> pool_;
+  std::uint64_t connections_ = 0;
+};
+
+}  // namespace acceld
