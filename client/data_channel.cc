@@ -370,10 +370,16 @@ void DataChannel::TakeData(const frames::Header& header) {
 }
 
 void DataChannel::FinishUpTo(std::uint64_t number) {
+  std::string_view wrong;
   {
     MutexLock lock(mutex_);
-    while (!entries_.empty() && first_ <= number) {
+    if (number >= first_ + entries_.size()) wrong = "the end of a command that it was not sent";
+    while (wrong.empty() && first_ <= number) {
       Entry& entry = entries_.front();
+      if (!entry.finished && !entry.target.empty()) {
+        wrong = "the end of a read without its bytes";
+        break;
+      }
       if (!entry.finished && entry.done) finished_.push_back(std::move(entry.done));
       entries_.pop_front();
       ++first_;
@@ -382,6 +388,7 @@ void DataChannel::FinishUpTo(std::uint64_t number) {
   }
   for (Done& done : finished_) done({});
   finished_.clear();
+  if (!wrong.empty()) CloseMalformed(wrong);
 }
 
 void DataChannel::Close(absl::Status why) {

@@ -97,8 +97,10 @@ absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view
   std::deque<UniqueFd> descriptors;
   const auto header_bytes = absl::MakeSpan(reinterpret_cast<std::byte*>(&header), sizeof header);
   ACCELD_RETURN_IF_ERROR(ReceiveAll(socket.get(), header_bytes, descriptors, deadline));
-  if (header.payload_bytes > kMaxAnswerBytes)
-    return DeviceError("The daemon's answer is too long.");
+  if (header.payload_bytes > kMaxAnswerBytes) {
+    return DeviceError(fmt::format("The daemon's answer has {} bytes; it may have {}.",
+                                   header.payload_bytes, kMaxAnswerBytes));
+  }
   std::vector<std::byte> payload(header.payload_bytes);
   ACCELD_RETURN_IF_ERROR(ReceiveAll(socket.get(), absl::MakeSpan(payload), descriptors, deadline));
 
@@ -120,7 +122,10 @@ absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view
   }
   if (!shared_memory || descriptors.size() != 1 || !std::has_single_bit(link.welcome.ring_bytes) ||
       link.welcome.ring_bytes > (std::uint64_t{1} << 40)) {
-    return DeviceError("The daemon's rings are none.");
+    return DeviceError(
+        fmt::format("The daemon's rings have {} bytes and come with {} descriptors; it may be one "
+                    "descriptor, and a power of two up to 2^40.",
+                    link.welcome.ring_bytes, descriptors.size()));
   }
   ACCELD_ASSIGN_OR_RETURN(SealedMemory rings,
                           SealedMemory::Open(descriptors.front().Release(),

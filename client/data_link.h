@@ -26,6 +26,7 @@ struct DataLink {
 
 // Asks for `shared_memory`, without which the link is as good as it gets. kUnavailable where no
 // daemon answers, or one that knows no data channels. Otherwise the daemon's own errors.
+// The session ends with the link, also where this returns an error after the welcome.
 absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view secret,
                                       bool shared_memory, absl::Duration timeout);
 

@@ -28,14 +28,14 @@ struct EnumTable<Transport> {
 
 struct Endpoint {
   // As gRPC wants it: "unix:/run/acceld/acceld.sock" or "dns:///host:port".
-  std::string grpc_target;
+  std::string grpc_target{};
   // One of the two: the path of a Unix socket, or a host, without brackets, and its port.
-  std::string unix_path;
-  std::string host;
-  std::string port;
+  std::string unix_path{};
+  std::string host{};
+  std::string port{};
   Transport transport = Transport::kBest;
   // As a person wrote it.
-  std::string text;
+  std::string text{};
 
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };

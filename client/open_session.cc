@@ -5,11 +5,11 @@
 
 #include "acceld/v1/compute.grpc.pb.h"
 #include "backends/core/status.h"
+#include "client/connect_log.h"
 #include "client/data_channel.h"
 #include "client/grpc_channel.h"
 #include "client/grpc_connection.h"
 #include "client/session_handle.h"
-#include "fmt/format.h"
 #include "grpcpp/client_context.h"
 #include "proto/wire/device_wire.h"
 #include "proto/wire/grpc_status.h"
@@ -72,6 +72,7 @@ class OpenedSession final : public SessionHandle {
     return absl::OkStatus();
   }
 
+  const Endpoint& endpoint() const { return connection_.endpoint; }
   const SessionDescription& description() const override { return description_; }
   CommandChannel& channel() override { return *channel_; }
 
@@ -140,6 +141,7 @@ absl::StatusOr<std::unique_ptr<SessionHandle>> OpenSession(std::string_view endp
   ACCELD_RETURN_IF_ERROR(CheckAnswer(session));
   auto opened = std::make_unique<OpenedSession>(std::move(connection), std::move(stub), session);
   ACCELD_RETURN_IF_ERROR(opened->OpenChannel(session, options.timeout, std::move(on_error)));
+  LogConnected(options, opened->endpoint().text, opened->description());
   return opened;
 }
 

@@ -35,7 +35,7 @@ absl::StatusOr<std::uint64_t> ToNumber(absl::Span<const std::byte> payload);
 // Appends the frame kResult of command `number`. Its value is not bytes, which kData brings.
 void Append(std::uint64_t number, const CommandResult& result, std::vector<std::byte>& buffer);
 
-// The result in a frame kResult. Data loss where it is malformed.
+// The result in a frame kResult. Invalid argument where it is malformed.
 absl::StatusOr<CommandResult> ToResult(const Header& header, absl::Span<const std::byte> payload);
 
 // Appends the frame kWelcome: what the transport is called, and why it is not a better one, for

@@ -3,9 +3,8 @@
 // shorter encoding. All numbers are little-endian.
 //
 //  1. The client connects to the daemon's socket and sends a Hello with the session's secret.
-//  2. The daemon answers with a frame kWelcome, whose payload is a Welcome and the transport's
-//  name,
-//     or with kEnd and closes.
+//  2. The daemon answers with a frame kWelcome, whose payload is a Welcome, the transport's name,
+//     and why memory is not shared where that was asked for; or with kEnd and closes.
 //     Where shared memory was asked for and granted, the message brings the rings' descriptor, and
 //     from then on frames travel in the rings. The socket wakes the other side, one byte at a time,
 //     brings descriptors, and by its end tells that a side is gone.

@@ -144,14 +144,14 @@ class WithDaemon(AccelctlTest):
 
     def test_selftest(self):
         text = self.text("selftest", "--kind=cpu", "--device=0")
-        self.assertIn("over grpc+unix", text.splitlines()[0])
+        self.assertIn("over shm", text.splitlines()[0])
         self.assertRegex(text, r"(?m)^scatter .* ok$")
         self.assertRegex(text.splitlines()[-1], r"^\d+ ok, 0 wrong, 0 failed, 0 unsupported$")
 
     def test_selftest_as_json_runs_every_op(self):
         answer = self.answer("selftest", "--kind=cpu")
         self.assertIs(answer["ok"], True)
-        self.assertEqual(answer["transport"], "grpc+unix")
+        self.assertEqual(answer["transport"], "shm")
         self.assertEqual({case["outcome"] for case in answer["cases"]}, {"ok"})
         self.assertTrue(all(case["max_error"] <= case["tolerance"] for case in answer["cases"]))
         devices = self.answer("info")["devices"]
@@ -161,7 +161,7 @@ class WithDaemon(AccelctlTest):
     def test_selftest_over_tcp(self):
         result = run("selftest", "--kind=cpu", "--json", "--endpoint", self.daemon.tcp_endpoint)
         self.assertEqual(result.returncode, OK, result.stderr)
-        self.assertEqual(json.loads(result.stdout)["transport"], "grpc+tcp")
+        self.assertEqual(json.loads(result.stdout)["transport"], "frames+tcp")
 
     def test_selftest_leaves_nothing(self):
         self.text("selftest")

@@ -154,10 +154,37 @@ TEST(RemoteBackendTest, TellsHowItReachesTheDaemonAndWhichDeviceItGot) {
   const auto daemon = DaemonProcess::Start();
   RemoteBackend backend(daemon->tcp_endpoint(), {.client_name = "a test"});
   ASSERT_TRUE(backend.Init().ok());
-  EXPECT_EQ(backend.session().transport, "grpc+tcp");
+  EXPECT_EQ(backend.session().transport, "frames+tcp");
+  EXPECT_THAT(backend.session().transport_note, HasSubstr("over a Unix socket only"));
   EXPECT_EQ(backend.session().identity, "tcp:127.0.0.1");
   EXPECT_EQ(backend.session().device.kind, BackendKind::kCpu);
   EXPECT_THAT(backend.session().choice, HasSubstr("cpu device 0: chosen"));
+}
+
+TEST(ConnectTest, TheEndpointChoosesTheTransportAndTheLogTellsIt) {
+  const auto daemon = DaemonProcess::Start();
+  const std::string place = daemon->unix_endpoint();
+  const std::pair<const char*, const char*> cases[] = {{"", "over shm."},
+                                                       {"?transport=best", "over shm."},
+                                                       {"?transport=shm", "over shm."},
+                                                       {"?transport=frames", "over frames+unix."},
+                                                       {"?transport=grpc", "over grpc+unix."}};
+  for (const auto& [option, told] : cases) {
+    std::vector<std::string> lines;
+    const auto backend =
+        Connect(place + option, {.log = [&](std::string_view line) { lines.emplace_back(line); }});
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_THAT(lines[0], HasSubstr(place));
+    EXPECT_THAT(lines[0], HasSubstr(told));
+  }
+}
+
+TEST(ConnectTest, SharedMemoryOverTcpIsUnsupportedWhereNothingElseWillDo) {
+  const auto daemon = DaemonProcess::Start();
+  const absl::Status status = Connect(daemon->tcp_endpoint() + "?transport=shm").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("over a Unix socket only"));
 }
 
 TEST(ConnectTest, AnUnavailableKindIsUnsupportedAndTheReasonIsTold) {

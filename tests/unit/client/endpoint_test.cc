@@ -1,6 +1,7 @@
 #include "client/endpoint.h"
 
 #include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,6 +13,7 @@ namespace {
 TEST(ParseEndpointTest, TakesUnixPaths) {
   EXPECT_EQ(*ParseEndpoint("unix:/run/acceld/acceld.sock"),
             (Endpoint{.grpc_target = "unix:/run/acceld/acceld.sock",
+                      .unix_path = "/run/acceld/acceld.sock",
                       .text = "unix:/run/acceld/acceld.sock"}));
 }
 
@@ -23,6 +25,42 @@ TEST(ParseEndpointTest, TakesHostsAndPorts) {
     EXPECT_EQ(endpoint->grpc_target, "dns:///" + text);
     EXPECT_EQ(endpoint->text, text);
   }
+}
+
+TEST(ParseEndpointTest, TakesHostsAndPortsApart) {
+  EXPECT_EQ(*ParseEndpoint("localhost:80"), (Endpoint{.grpc_target = "dns:///localhost:80",
+                                                      .host = "localhost",
+                                                      .port = "80",
+                                                      .text = "localhost:80"}));
+  EXPECT_EQ(ParseEndpoint("[fe80::1%eth0]:7")->host, "fe80::1%eth0");
+  EXPECT_EQ(ParseEndpoint("[fe80::1%eth0]:7")->port, "7");
+}
+
+TEST(ParseEndpointTest, TakesATransport) {
+  const std::pair<const char*, Transport> cases[] = {{"", Transport::kBest},
+                                                     {"?transport=best", Transport::kBest},
+                                                     {"?transport=shm", Transport::kSharedMemory},
+                                                     {"?transport=frames", Transport::kFrames},
+                                                     {"?transport=grpc", Transport::kGrpc}};
+  for (const std::string place : {"unix:/a.sock", "localhost:80", "[::1]:80"}) {
+    for (const auto& [option, transport] : cases) {
+      const absl::StatusOr<Endpoint> endpoint = ParseEndpoint(place + option);
+      ASSERT_THAT(endpoint.status(), IsOk());
+      EXPECT_EQ(endpoint->transport, transport);
+      EXPECT_EQ(endpoint->grpc_target, ParseEndpoint(place)->grpc_target);
+      EXPECT_EQ(endpoint->text, place + option);
+    }
+  }
+}
+
+TEST(ParseEndpointTest, RefusesOptionsThatAreNone) {
+  for (const char* option :
+       {"?", "?transport", "?transport=", "?transport=carrier", "?transport=shared", "?tls=1",
+        "?transport=shm&x", "?x?transport=shm"}) {
+    EXPECT_THAT(ParseEndpoint(std::string("unix:/a.sock") + option).status(),
+                IsInvalid("that may be ?transport= and one of best, shm, frames and grpc"));
+  }
+  EXPECT_THAT(ParseEndpoint("localhost?transport=shm").status(), IsInvalid("is none of"));
 }
 
 TEST(ParseEndpointTest, RefusesUnixPathsThatAreNotAbsolute) {
