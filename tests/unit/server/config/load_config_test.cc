@@ -37,6 +37,7 @@ constexpr char kEverything[] = R"(
     max_message_bytes: 65541 max_commands_per_message: 6 max_in_flight_commands: 7
     max_in_flight_bytes: 1048584 max_streams: 9 max_events: 10 max_allocations: 11
     session_idle_timeout_ms: 112 max_programs: 13 max_program_items: 14 max_program_bytes: 65551
+    max_host_memory_bytes: 1048589 ring_bytes: 4097 staging_bytes: 65552 frame_timeout_ms: 116
   }
   drain_timeout_ms: 13
   log { level: "WARN" format: "json" }
@@ -68,6 +69,10 @@ TEST(ParseConfig, ReadsEveryField) {
   EXPECT_EQ(config->limits.max_programs, 13u);
   EXPECT_EQ(config->limits.max_program_items, 14u);
   EXPECT_EQ(config->limits.max_program_bytes, 65551u);
+  EXPECT_EQ(config->limits.max_host_memory_bytes, 1048589u);
+  EXPECT_EQ(config->limits.ring_bytes, 4097u);
+  EXPECT_EQ(config->limits.staging_bytes, 65552u);
+  EXPECT_EQ(config->limits.frame_timeout.count(), 116);
   EXPECT_EQ(config->drain_timeout.count(), 13);
   EXPECT_EQ(config->log_level, LogLevel::kWarning);
   EXPECT_EQ(config->log_format, LogFormat::kJson);
@@ -135,6 +140,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"limits { handshake_timeout_ms: 0 }", "1:10", "limits.handshake_timeout_ms is 0"},
         BadConfig{"limits { max_message_bytes: 10 }", "1:10", "from 65536 to 1073741824"},
         BadConfig{"limits { session_idle_timeout_ms: 99 }", "1:10", "from 100 to 86400000"},
+        BadConfig{"limits { max_host_memory_bytes: 1048575 }", "1:10",
+                  "from 1048576 to 1125899906842624"},
+        BadConfig{"limits { max_host_memory_bytes: 1125899906842625 }", "1:10", "from 1048576"},
+        BadConfig{"limits { ring_bytes: 16777217 }", "1:10", "from 0 to 16777216"},
+        BadConfig{"limits { staging_bytes: 65535 }", "1:10", "from 65536 to 1073741824"},
+        BadConfig{"limits { staging_bytes: 1073741825 }", "1:10", "from 65536 to 1073741824"},
+        BadConfig{"limits { frame_timeout_ms: 99 }", "1:10", "from 100 to 600000"},
+        BadConfig{"limits { frame_timeout_ms: 600001 }", "1:10", "from 100 to 600000"},
         BadConfig{"drain_timeout_ms: 3600001", "1:1", "drain_timeout_ms is 3600001"},
         BadConfig{"listen: \"127.0.0.1:1\"\nlisten: \"nowhere\"", "2:1", "HOST:PORT"},
         BadConfig{"backend: \"opencl\"", "1:1", "must be one of: cuda, rocm"},

@@ -188,6 +188,14 @@ TEST_F(SessionTableTest, EndConnectionEndsTheSessionsOfThatConnectionOnly) {
   EXPECT_THAT(Ids(), ElementsAre(2));
 }
 
+TEST_F(SessionTableTest, ASessionThatMovedEndsWithItsNewConnectionOnly) {
+  Open(User(1000, 1))->MoveTo("shm", 2);
+  table_->EndConnection(1);
+  EXPECT_THAT(Ids(), ElementsAre(1));
+  table_->EndConnection(2);
+  EXPECT_THAT(Ids(), IsEmpty());
+}
+
 TEST_F(SessionTableTest, LiveBytesCountEndedSessionsUntilTheirWorkIsDone) {
   const auto idle = Open();
   const auto busy = Open();

@@ -368,6 +368,31 @@ TEST_F(SessionTest, CallsHoldBytesUpToTheLimitAndOneAloneAnyNumber) {
   EXPECT_FALSE(session->TakeBytes(1));
 }
 
+TEST_F(SessionTest, HostMemoryIsCountedUpToTheLimit) {
+  const std::shared_ptr<Session> session = Make({.host_bytes = 100});
+  EXPECT_THAT(session->TakeHostBytes(60), IsOk());
+  for (const std::uint64_t bytes : {std::uint64_t{41}, ~std::uint64_t{0}}) {
+    EXPECT_THAT(session->TakeHostBytes(bytes), HasReason(reason::kLimitExceeded));
+  }
+  EXPECT_EQ(session->host_bytes(), 60u);
+  EXPECT_THAT(session->TakeHostBytes(40), IsOk());
+  session->ReturnHostBytes(60);
+  EXPECT_EQ(session->host_bytes(), 40u);
+  EXPECT_THAT(session->TakeHostBytes(61), IsStatus(absl::StatusCode::kResourceExhausted,
+                                                   "40 bytes of host memory with the daemon "
+                                                   "already; 61 more are beyond its limit of 100"));
+}
+
+TEST_F(SessionTest, SaysByWhatItsCommandsComeNow) {
+  const auto session =
+      *Session::Create({.id = 8, .transport = "grpc+unix"}, device_, scheduler_, {}, memory_);
+  EXPECT_EQ(session->transport(), "grpc+unix");
+  session->MoveTo("shm", 12);
+  EXPECT_EQ(session->transport(), "shm");
+  EXPECT_EQ(session->connection_id(), 12u);
+  EXPECT_EQ(session->info().transport, "grpc+unix");
+}
+
 // Sessions that end amidst the work of several threads: each command is answered once, and nothing
 // of them stays.
 TEST(SessionThreadsTest, EndAmidstCommandsAnswersEachOnceAndLeavesNothing) {
