@@ -97,7 +97,7 @@ Without them the daemon chooses the device, as for any session.
 With --json, one object:
   ok           whether nothing is wrong
   device       kind, ordinal, uuid and name of the device
-  transport    how the commands travelled, such as "grpc+unix"
+  transport    how the commands travelled, such as "shm" or "frames+tcp"
   cases[]      op, case (its parameters), outcome, max_error, tolerance and message
 An outcome is "ok", "wrong" (max_error is beyond tolerance), "failed" (message says why) or
 "unsupported". max_error is null where nothing was computed, or where the difference is

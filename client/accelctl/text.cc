@@ -86,6 +86,9 @@ std::string LimitLines(const v1::Limits& limits) {
        fmt::format("{}, {} in all", limits.programs(), FormatBytes(limits.program_bytes()))},
       {"  items of a program", fmt::format("{}", limits.program_items())},
       {"  commands in flight of a session", fmt::format("{}", limits.commands_in_flight())},
+      {"  host memory of a session", FormatBytes(limits.host_memory_bytes())},
+      {"  ring", FormatBytes(limits.ring_bytes())},
+      {"  staging", FormatBytes(limits.staging_bytes())},
       {"  sessions", fmt::format("{}", limits.sessions())},
   });
 }
@@ -137,6 +140,7 @@ std::string SessionsText(const v1::ListSessionsResponse& response) {
                {.title = "IDENTITY"},
                {.title = "PID", .align = Align::kRight},
                {.title = "MEMORY", .align = Align::kRight},
+               {.title = "HOST MEMORY", .align = Align::kRight},
                {.title = "DEVICE TIME", .align = Align::kRight},
                {.title = "OPS", .align = Align::kRight},
                {.title = "CLIENT"},
@@ -146,9 +150,10 @@ std::string SessionsText(const v1::ListSessionsResponse& response) {
   for (const v1::SessionUsage& session : response.sessions()) {
     table.AddRow({fmt::format("{}", session.id()), session.identity(),
                   session.pid() == 0 ? "-" : fmt::format("{}", session.pid()),
-                  FormatBytes(session.memory_bytes()), FormatMicroseconds(session.device_time_us()),
-                  fmt::format("{}", session.ops()), OrDash(session.client_name()),
-                  session.backend(), session.transport(), FormatAge(session.age_ms())});
+                  FormatBytes(session.memory_bytes()), FormatBytes(session.host_bytes()),
+                  FormatMicroseconds(session.device_time_us()), fmt::format("{}", session.ops()),
+                  OrDash(session.client_name()), session.backend(), session.transport(),
+                  FormatAge(session.age_ms())});
   }
   return fmt::format("{}\n{} {}, {} of device memory\n", table.ToString(), response.session_count(),
                      response.session_count() == 1 ? "session" : "sessions",

@@ -20,6 +20,7 @@ void Describe(const Session& session, v1::SessionUsage& usage) {
   usage.set_backend(std::string(Name(info.device.kind)));
   usage.set_transport(session.transport());
   usage.set_age_ms(age / std::chrono::milliseconds(1));
+  usage.set_host_bytes(session.host_bytes());
 }
 
 }  // namespace

@@ -76,6 +76,9 @@ void ToWire(const SessionLimits& limits, v1::Limits& wire) {
   wire.set_programs(limits.programs);
   wire.set_program_items(limits.program_items);
   wire.set_program_bytes(limits.program_bytes);
+  wire.set_host_memory_bytes(limits.host_bytes);
+  wire.set_ring_bytes(limits.ring_bytes);
+  wire.set_staging_bytes(limits.staging_bytes);
 }
 
 void DescribeServer(const DevicePool& devices, const SessionLimits& limits, bool draining,

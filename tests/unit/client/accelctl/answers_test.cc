@@ -9,6 +9,7 @@
 namespace acceld::accelctl {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -28,6 +29,9 @@ v1::ServerInfo SampleInfo() {
   device.mutable_capabilities()->set_async_copy(true);
   device.add_supported_ops("gemm");
   device.add_supported_ops("softmax");
+  info.mutable_limits()->set_host_memory_bytes(1 << 30);
+  info.mutable_limits()->set_ring_bytes(64 << 10);
+  info.mutable_limits()->set_staging_bytes(2 << 20);
   return info;
 }
 
@@ -41,8 +45,9 @@ v1::ListSessionsResponse SampleSessions() {
   session.set_ops(42);
   session.set_client_name("trainer");
   session.set_backend("cpu");
-  session.set_transport("grpc+tcp");
+  session.set_transport("shm");
   session.set_age_ms(61'000);
+  session.set_host_bytes(1 << 20);
   response.set_live_bytes(6 << 20);
   response.set_session_count(2);
   return response;
@@ -55,6 +60,9 @@ TEST(InfoText, ShowsTheServerItsBackendsAndItsDevices) {
   EXPECT_THAT(text, HasSubstr("protocol  1\n"));
   EXPECT_THAT(text, HasSubstr("cuda     no         No driver is installed.\n"));
   EXPECT_THAT(text, HasSubstr("\ndevice cpu:3\n"));
+  EXPECT_THAT(text, ContainsRegex("host memory of a session +1.0 GiB\n"));
+  EXPECT_THAT(text, ContainsRegex("ring +64.0 KiB\n"));
+  EXPECT_THAT(text, ContainsRegex("staging +2.0 MiB\n"));
   EXPECT_THAT(text, HasSubstr("3.0 MiB host, 0 B free\n"));
   EXPECT_THAT(text, HasSubstr("bf16, async copy\n"));
   EXPECT_THAT(text, HasSubstr("gemm, softmax\n"));
@@ -77,8 +85,10 @@ TEST(SessionsText, HasALineForEachSessionAndTheTotals) {
   const std::string text = SessionsText(SampleSessions());
   EXPECT_EQ(
       text,
-      "ID  IDENTITY  PID   MEMORY  DEVICE TIME  OPS  CLIENT   BACKEND  TRANSPORT         AGE\n"
-      "17  uid:1000    -  5.0 MiB     1.500 ms   42  trainer  cpu      grpc+tcp   1 min 01 s\n"
+      "ID  IDENTITY  PID   MEMORY  HOST MEMORY  DEVICE TIME  OPS  CLIENT   BACKEND  TRANSPORT  "
+      "       AGE\n"
+      "17  uid:1000    -  5.0 MiB      1.0 MiB     1.500 ms   42  trainer  cpu      shm        "
+      "1 min 01 s\n"
       "\n"
       "2 sessions, 6.0 MiB of device memory\n");
 }
