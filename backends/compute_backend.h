@@ -31,8 +31,8 @@ namespace acceld {
 
 struct AllocOptions {
   // Memory that Map can show to the host. Unsupported on a device whose memory is not the host's,
-  // and where a remote backend's transport cannot share it. Takes whole pages; a client may have
-  // few.
+  // and where a remote backend's transport is not shared memory. Takes whole pages, and a file
+  // descriptor in each process; a client may have few.
   bool mappable = false;
 };
 
@@ -72,7 +72,9 @@ class ComputeBackend {
   virtual absl::Status CopyDtoH(absl::Span<std::byte> target, Address source,
                                 std::optional<Stream> stream = std::nullopt) = 0;
 
-  // Host memory that the device copies from and to without staging. 0 bytes is an invalid argument.
+  // Host memory that the device copies from and to without staging. 0 bytes is an invalid argument;
+  // out of memory where there is no more, or the daemon that shares it allows no more. Not to be
+  // used in a forked child.
   virtual absl::StatusOr<absl::Span<std::byte>> AllocHost(std::uint64_t bytes) = 0;
   // `data` is the start of what AllocHost returned. The memory returns when the copies that use it
   // are done.
