@@ -63,6 +63,8 @@ absl::StatusOr<std::size_t> ReceiveWithDescriptors(int socket, absl::Span<std::b
       descriptors.emplace_back(descriptor);
     }
   }
+  // One that this process had no room for keeps its place.
+  if ((message.msg_flags & MSG_CTRUNC) != 0) descriptors.emplace_back();
   if (received == 0) return StreamClosed();
   return static_cast<std::size_t>(received);
 }

@@ -16,7 +16,8 @@ namespace acceld {
 absl::Status SendWithDescriptor(int socket, absl::Span<const std::byte> bytes, int descriptor);
 
 // Receives up to `target.size()` bytes, which are how many it returns, and the descriptors that
-// come with them, appended to `descriptors`, closed on exec. 0 where there is nothing yet;
+// come with them, appended to `descriptors`, closed on exec; one that this process had no room for
+// is invalid. 0 where there is nothing yet;
 // kUnavailable once the socket is closed.
 absl::StatusOr<std::size_t> ReceiveWithDescriptors(int socket, absl::Span<std::byte> target,
                                                    std::deque<UniqueFd>& descriptors);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "backends/context/handle_errors.h"
 #include "backends/core/status.h"
 #include "backends/memory/streaming_copy.h"
@@ -236,14 +237,21 @@ DataChannel::Described DataChannel::AskForDescriptor(frames::Kind kind, std::uin
        /*waits=*/true,
        [&](std::vector<std::byte>& frames) { frames::Append(kind, number, frames); });
   Wait([&] { return done.load(); });
+  if (described.status.ok() && !described.descriptor.valid()) {
+    described.status = OutOfMemory("The process has no descriptor left for shared memory.");
+  }
   return described;
 }
 
 absl::StatusOr<std::shared_ptr<const DataChannel::Host>> DataChannel::NewHost(std::uint64_t bytes) {
   Described described = AskForDescriptor(frames::Kind::kAllocHost, bytes);
+  absl::Cleanup free = [&] {
+    if (described.value != 0) freed_hosts_->Add(described.value);
+  };
   ACCELD_RETURN_IF_ERROR(described.status);
   ACCELD_ASSIGN_OR_RETURN(SealedMemory memory,
                           SealedMemory::Open(described.descriptor.Release(), bytes));
+  std::move(free).Cancel();
   std::shared_ptr<const Host> host(new Host{.number = described.value, .memory = std::move(memory)},
                                    [freed = freed_hosts_](const Host* unused) {
                                      freed->Add(unused->number);

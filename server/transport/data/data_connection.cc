@@ -28,6 +28,12 @@ constexpr int kFlushesPerTurn = 8;
 // A client that leaves more results than this unread is not read from.
 constexpr std::size_t kMaxWaitingBytes = 1 << 20;
 
+// Commands that have finished before an earlier one has; beyond, no more are taken.
+constexpr std::uint64_t kMaxOutOfOrder = 1 << 16;
+
+// Each piece of host memory has a descriptor.
+constexpr std::size_t kMaxHostBlocks = 256;
+
 // Who reserves more memory than this does so on the task thread.
 constexpr std::uint64_t kQuickAllocBytes = 1 << 20;
 
@@ -104,6 +110,9 @@ DataConnection::State DataConnection::Advance(bool readable) {
     status = more.status();
     busy = more.ok() && *more;
   }
+  if (status.ok() && stream_broken_) {
+    status = InvalidArgument("The client's position in the ring it reads is beyond the ring.");
+  }
   if (absl::IsUnavailable(status)) return State::kClosed;
   if (!status.ok()) {
     Close(status);
@@ -116,7 +125,7 @@ DataConnection::State DataConnection::Advance(bool readable) {
 bool DataConnection::PrepareToSleep() {
   // What is not wanted does not keep it awake.
   const bool nothing_comes = paused_ || stream_->PrepareToWaitForBytes();
-  const bool nothing_goes = !unsent_ || output_->PrepareToWaitForRoom();
+  const bool nothing_goes = !wants_room() || output_->PrepareToWaitForRoom();
   return nothing_comes && nothing_goes;
 }
 
@@ -255,8 +264,9 @@ absl::StatusOr<SealedMemory> DataConnection::MakeRings() {
 
 bool DataConnection::HasRoom() const {
   const SessionLimits& limits = context_.limits;
-  return in_flight() < limits.commands_in_flight && held_bytes_ < limits.bytes_in_flight &&
-         output_->waiting_bytes() < kMaxWaitingBytes;
+  return in_flight() < limits.commands_in_flight &&
+         accepted_ - output_->finished_in_order() < limits.commands_in_flight + kMaxOutOfOrder &&
+         held_bytes_ < limits.bytes_in_flight && output_->waiting_bytes() < kMaxWaitingBytes;
 }
 
 bool DataConnection::MayGoOn() {
@@ -272,7 +282,8 @@ absl::StatusOr<bool> DataConnection::TakeFrames() {
     absl::StatusOr<std::size_t> taken = TakeSomeFrames();
     Flush();
     if (!taken.ok()) return taken.status();
-    if (*taken == 0) return false;
+    // To send may have made the room that was missing.
+    if (*taken == 0) return paused_ && MayGoOn();
   }
   return true;
 }
@@ -370,7 +381,12 @@ void DataConnection::TakeRead(std::uint64_t number, Command command) {
   auto data = std::make_shared<DataFrame>(number, read.size_bytes, held_bytes_);
   read.target = data->data();
   session_->Submit(std::move(command), [this, data](CommandResult result) mutable {
-    if (!result.status.ok()) return OnCommandDone(data->number(), result, false);
+    if (!result.status.ok()) {
+      const std::uint64_t number = data->number();
+      // It counts in this connection, which may end with its last command.
+      data = nullptr;
+      return OnCommandDone(number, result, false);
+    }
     output_->Finish(std::move(data));
     AfterFinish();
   });
@@ -407,10 +423,12 @@ void DataConnection::ResumeIfRoom() {
 }
 
 void DataConnection::Flush() {
-  const absl::StatusOr<FrameOutput::Sent> sent = output_->Flush();
-  // An error shows when the stream is read from, if the client is not gone already.
-  const bool some = sent.ok() && *sent == FrameOutput::Sent::kSome;
-  if (unsent_.exchange(some) != some && !advancing_) context_.resume(*this);
+  const absl::StatusOr<bool> changed = output_->Flush();
+  // That the client is gone shows when the stream is read from.
+  const bool broken = !changed.ok() && !absl::IsUnavailable(changed.status());
+  if ((broken && !stream_broken_.exchange(true)) || (changed.ok() && *changed && !advancing_)) {
+    context_.resume(*this);
+  }
   // The bytes of reads make room once they are sent.
   ResumeIfRoom();
 }
@@ -462,7 +480,12 @@ absl::Status DataConnection::TakeSharedCopy(std::uint64_t number, const FrameInp
 absl::Status DataConnection::AllocHost(std::uint64_t number, absl::Span<const std::byte> payload) {
   ACCELD_ASSIGN_OR_RETURN(const std::uint64_t bytes, frames::ToNumber(payload));
   RunTask([this, number, bytes] {
-    absl::StatusOr<std::shared_ptr<const HostBlock>> block = HostBlock::Create(session_, bytes);
+    absl::StatusOr<std::shared_ptr<const HostBlock>> block =
+        hosts_.size() < kMaxHostBlocks
+            ? HostBlock::Create(session_, bytes)
+            : OutOfMemory(fmt::format("The session has {} pieces of host memory, its limit.",
+                                      hosts_.size()),
+                          reason::kLimitExceeded);
     absl::Status status = block.status();
     if (status.ok()) status = ring_->SendDescriptor((*block)->fd());
     if (!status.ok()) return OnCommandDone(number, Failed(std::move(status)), false);

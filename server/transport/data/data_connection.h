@@ -65,7 +65,7 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   ByteStream& stream() { return *stream_; }
   // Whether to watch the descriptor for bytes, and for room.
   bool wants_input() const { return !paused_; }
-  bool wants_room() const { return unsent_; }
+  bool wants_room() const { return output_.has_value() && output_->waits_for_room(); }
   // How many commands are taken and not finished; only once it is open.
   std::uint64_t in_flight() const { return accepted_ - output_->finished_count(); }
   // Whether bytes that are wanted, or room, are there. Only where that is cheap to tell.
@@ -162,14 +162,14 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   std::atomic<std::uint64_t> held_bytes_{0};
   // Set while Advance submits: it sends what comes of it, all at once.
   std::atomic<bool> advancing_{false};
-  // Whether the stream takes no more of what there is to send.
-  std::atomic<bool> unsent_{false};
   // Whether Context::resume is to be called once there is room.
   std::atomic<bool> resume_wanted_{false};
   // Whether a task of the TaskThread's carries out the last command, before which no other is
   // taken.
   std::atomic<bool> task_runs_{false};
   std::atomic<bool> session_ended_{false};
+  // Whether the client broke the stream's rules, so that nothing can be sent.
+  std::atomic<bool> stream_broken_{false};
   std::atomic<std::uint64_t> uses_{1};
   // Itself, while it is used.
   std::shared_ptr<DataConnection> self_;

@@ -30,6 +30,10 @@ DataServer::DataServer(SessionTable& sessions, const SessionLimits& limits,
                  poller_->Resume(connection.peer().connection_id);
                }} {}
 
+DataServer::~DataServer() {
+  if (poller_ != nullptr) poller_->Stop();
+}
+
 void DataServer::Serve(UniqueFd connection, const Peer& peer) {
   poller_->Add(DataConnection::Create(context_, std::move(connection), peer));
 }

@@ -25,6 +25,8 @@ class DataServer {
   // Serves a connection whose first bytes are the magic; nothing is read from it yet.
   void Serve(UniqueFd connection, const Peer& peer);
 
+  ~DataServer();
+
   // Waits until all connections are closed, which the end of their sessions brings about, at most
   // `grace`.
   void AwaitClosed(std::chrono::milliseconds grace) const;
@@ -36,8 +38,9 @@ class DataServer {
   const SessionLimits limits_;
   // Of the poller, the tasks and the connections, so it goes last.
   const DataConnection::Context context_;
-  TaskThread tasks_;
+  // Outlives the tasks, which call it.
   std::unique_ptr<Poller> poller_;
+  TaskThread tasks_;
 };
 
 }  // namespace acceld

@@ -109,7 +109,7 @@ absl::StatusOr<bool> FrameOutput::Send(Piece& piece) {
   return true;
 }
 
-absl::StatusOr<FrameOutput::Sent> FrameOutput::Flush() {
+absl::StatusOr<bool> FrameOutput::Flush() {
   MutexLock lock(mutex_);
   while (true) {
     // Behind the results of these commands, and one at a time, so that a client that does not read
@@ -122,7 +122,7 @@ absl::StatusOr<FrameOutput::Sent> FrameOutput::Flush() {
     Piece& piece = pieces_.front();
     absl::StatusOr<bool> all = Send(piece);
     if (!all.ok()) return all.status();
-    if (!*all) return Sent::kSome;
+    if (!*all) return !waits_for_room_.exchange(true);
     if (piece.data != nullptr) {
       MarkFinished(piece.data->number());
       waiting_bytes_ -= std::min<std::size_t>(waiting_bytes_, piece.frames.size());
@@ -133,7 +133,7 @@ absl::StatusOr<FrameOutput::Sent> FrameOutput::Flush() {
     piece.sent = 0;
     progress_waits_ = false;
     waiting_bytes_ = 0;
-    if (reported_ == finished_ || ended_) return Sent::kAll;
+    if (reported_ == finished_ || ended_) return waits_for_room_.exchange(false);
   }
 }
 

@@ -44,9 +44,6 @@ class DataFrame {
 // Thread-safe.
 class FrameOutput {
  public:
-  // What comes of an attempt to send.
-  enum class Sent : std::uint8_t { kAll, kSome };
-
   // `stream` outlives the output; only this writes to it.
   explicit FrameOutput(ByteStream& stream) : stream_(stream) {}
 
@@ -57,8 +54,12 @@ class FrameOutput {
   // Tells why the session is over; nothing comes after it.
   void End(const absl::Status& why);
 
-  // Sends what there is, if the stream takes it. Errors are the stream's.
-  absl::StatusOr<Sent> Flush();
+  // Sends what there is, if the stream takes it. Returns whether waits_for_room() changed by it.
+  // Errors are the stream's.
+  absl::StatusOr<bool> Flush();
+
+  // Whether the stream takes no more of what there is to send.
+  bool waits_for_room() const { return waits_for_room_; }
 
   // Whether the stream has much room. Only where that is cheap to tell.
   bool HasRoom();
@@ -67,6 +68,8 @@ class FrameOutput {
 
   // How many commands have finished, and their bytes have been sent.
   std::uint64_t finished_count() const { return finished_count_.load(std::memory_order_acquire); }
+  // All commands up to this have finished.
+  std::uint64_t finished_in_order() const { return finished_.load(std::memory_order_relaxed); }
   // What waits to be sent, of which a client that does not read makes more and more.
   std::size_t waiting_bytes() const { return waiting_bytes_.load(std::memory_order_relaxed); }
 
@@ -84,10 +87,13 @@ class FrameOutput {
   ByteStream& stream_;
   std::atomic<std::uint64_t> finished_count_{0};
   std::atomic<std::size_t> waiting_bytes_{0};
+  // Changes under the lock.
+  std::atomic<bool> waits_for_room_{false};
 
   Mutex mutex_;
-  // All commands up to this have finished; `beyond_` says which of those after it have.
-  std::uint64_t finished_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // All commands up to this have finished, which changes under the lock; `beyond_` says which of
+  // those after it have.
+  std::atomic<std::uint64_t> finished_{0};
   std::deque<bool> beyond_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t reported_ ACCELD_GUARDED_BY(mutex_) = 0;
   // What is to be sent, in order: an answer never overtakes the bytes of an earlier read. The last

@@ -47,7 +47,10 @@ Poller::Poller(TaskThread& tasks, UniqueFd epoll, UniqueFd wake)
   pthread_setname_np(thread_.native_handle(), "acceld-poll");
 }
 
-Poller::~Poller() {
+Poller::~Poller() { Stop(); }
+
+void Poller::Stop() {
+  if (!thread_.joinable()) return;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
@@ -147,10 +150,21 @@ bool Poller::Wait(std::chrono::milliseconds timeout) {
     if (id == kWakeToken) {
       running = TakeRequests();
     } else if (const auto found = entries_.find(id); found != entries_.end()) {
-      Serve(id, *found->second, /*readable=*/true);
+      if (IsGone(*found->second, events[i].events)) {
+        Remove(id);
+      } else {
+        Serve(id, *found->second, /*readable=*/true);
+      }
     }
   }
   return running;
+}
+
+bool Poller::IsGone(const Entry& entry, std::uint32_t events) {
+  // Nobody is left to answer.
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0) return true;
+  // It would show behind the bytes that are there, but those are not being read.
+  return (events & EPOLLRDHUP) != 0 && !entry.connection->wants_input();
 }
 
 bool Poller::ServeAwake() {
@@ -194,10 +208,10 @@ bool Poller::Watch(std::uint64_t id, Entry& entry) {
   DataConnection& connection = *entry.connection;
   const bool is_ring = connection.stream().CheapToPoll();
   // A ring's socket tells of its end whatever it waits for.
-  const std::uint32_t input = is_ring || connection.wants_input() ? EPOLLIN | EPOLLRDHUP : 0u;
+  const std::uint32_t input = is_ring || connection.wants_input() ? EPOLLIN : 0u;
   const std::uint32_t room = !is_ring && connection.wants_room() ? EPOLLOUT : 0u;
-  // A watch for nothing still reports errors.
-  const std::uint32_t wanted = input | room | EPOLLERR;
+  // The end of the connection is told of whatever it waits for.
+  const std::uint32_t wanted = input | room | EPOLLRDHUP;
   if (wanted == entry.watched && connection.stream().fd() == entry.fd) return true;
   epoll_event event{.events = wanted, .data = {.u64 = id}};
   const bool is_new = entry.watched == 0;

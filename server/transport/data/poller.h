@@ -30,8 +30,9 @@ class Poller {
  public:
   // Lets go of connections on `tasks`, which outlives it.
   static absl::StatusOr<std::unique_ptr<Poller>> Start(TaskThread& tasks);
-  // Lets go of all connections.
   ~Poller();
+  // Lets go of all connections, whose tasks may still call Resume. Not thread-safe.
+  void Stop();
 
   // Serves a connection, known by its peer's connection_id, until it is closed.
   void Add(std::shared_ptr<DataConnection> connection);
@@ -63,6 +64,8 @@ class Poller {
   // Waits for descriptors, at most `timeout`; negative for good; and serves those that are ready.
   // False where the thread is to end.
   bool Wait(std::chrono::milliseconds timeout);
+  // Whether what epoll reports is that the client has gone.
+  static bool IsGone(const Entry& entry, std::uint32_t events);
   // Serves the rings that are awake; whether any had something to do.
   bool ServeAwake();
   void Serve(std::uint64_t id, Entry& entry, bool readable);
