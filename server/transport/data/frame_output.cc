@@ -121,7 +121,10 @@ absl::StatusOr<bool> FrameOutput::Flush() {
     }
     Piece& piece = pieces_.front();
     absl::StatusOr<bool> all = Send(piece);
-    if (!all.ok()) return all.status();
+    if (!all.ok()) {
+      waits_for_room_ = false;
+      return all.status();
+    }
     if (!*all) return !waits_for_room_.exchange(true);
     if (piece.data != nullptr) {
       MarkFinished(piece.data->number());
