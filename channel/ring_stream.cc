@@ -12,7 +12,6 @@
 namespace acceld {
 namespace {
 
-
 // The client writes the first ring, the server the second.
 std::byte* RingAt(const SealedMemory& memory, std::uint64_t ring_bytes, bool first) {
   return memory.data() + (first ? 0 : RingMemoryBytes(ring_bytes));
