@@ -109,7 +109,7 @@ class WithDaemon(AccelctlTest):
         self.assertEqual(len(lines), 4, lines)
         self.assertRegex(
             lines[1],
-            rf"^ *{session.info.id}  uid:{os.getuid()} +{os.getpid()}  3\.0 MiB +\S+ ms +0  holder ",
+            rf"^ *{session.info.id}  uid:{os.getuid()} +{os.getpid()}  3\.0 MiB +0 B +\S+ ms +0  holder ",
         )
         self.assertEqual(lines[3], "1 session, 3.0 MiB of device memory")
 
