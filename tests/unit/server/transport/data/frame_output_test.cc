@@ -25,9 +25,8 @@ class FrameOutputTest : public ::testing::Test {
   }
   // Whether everything was sent.
   bool Flush() {
-    const absl::StatusOr<FrameOutput::Sent> sent = output_.Flush();
-    EXPECT_THAT(sent.status(), IsOk());
-    return sent.ok() && *sent == FrameOutput::Sent::kAll;
+    EXPECT_THAT(output_.Flush().status(), IsOk());
+    return !output_.waits_for_room();
   }
   std::vector<std::string> Sent() { return WordsOf(TakeFrames(stream_.written)); }
 
@@ -121,14 +120,28 @@ TEST_F(FrameOutputTest, AnySplitOfWhatTheStreamTakesGivesTheSameFrames) {
     output.Finish(1, {.status = {}, .value = Address{7}}, false);
     output.Finish(Data(2, "some bytes"));
     output.Finish(3, {}, true);
-    int steps = 0;
-    for (; *output.Flush() == FrameOutput::Sent::kSome && steps < 1000; ++steps) stream.room = step;
-    EXPECT_LT(steps, 1000);
+    for (int steps = 0; steps == 0 || output.waits_for_room(); ++steps) {
+      ASSERT_LT(steps, 1000);
+      ASSERT_TRUE(output.Flush().ok());
+      stream.room = step;
+    }
     EXPECT_THAT(
         WordsOf(TakeFrames(stream.written)),
         ElementsAre("result 1", "data 2: some bytes", "result 3", "finished 1", "finished 3"));
     EXPECT_THAT(stream.written, IsEmpty());
   }
+}
+
+TEST_F(FrameOutputTest, TellsWhenItBeginsAndEndsToWaitForRoom) {
+  stream_.room = 0;
+  output_.Finish(1, {}, false);
+  EXPECT_TRUE(*output_.Flush());
+  EXPECT_TRUE(output_.waits_for_room());
+  EXPECT_FALSE(*output_.Flush());
+  stream_.room = 1000;
+  EXPECT_TRUE(*output_.Flush());
+  EXPECT_FALSE(output_.waits_for_room());
+  EXPECT_FALSE(*output_.Flush());
 }
 
 TEST_F(FrameOutputTest, AStreamThatTakesNothingHeapsUpNoProgress) {
