@@ -10,7 +10,7 @@ import unittest
 
 import unittest_main
 
-SECTIONS = ("Hostile or malformed input", "Sessions", "Transport")
+SECTIONS = ("Hostile or malformed input", "Sessions", "Shared memory", "Transport")
 _TEST_NAME = re.compile(r"`([^` ]+)(?:::| )(\w+)\.(\w+)`$")
 
 
@@ -86,7 +86,7 @@ class CasesTest(unittest.TestCase):
 
     def test_has_every_section(self):
         self.assertEqual(tuple(self.sections), SECTIONS)
-        self.assertEqual([len(faults) for faults in self.sections.values()], [8, 11, 6])
+        self.assertEqual([len(faults) for faults in self.sections.values()], [8, 11, 3, 6])
 
     def test_every_fault_has_a_test_or_a_sentence(self):
         for faults in self.sections.values():

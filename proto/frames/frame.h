@@ -70,7 +70,7 @@ enum class Kind : std::uint16_t {
   kWriteShared = 64,
   kReadShared = 65,
   // Makes host memory that both sides map: u64 bytes. The result is its number, an Address; its
-  // descriptor comes over the socket before.
+  // descriptor comes over the socket before. A session has at most 256 at a time.
   kAllocHost = 66,
   // Ends it once the commands before are done with it: u64 number.
   kFreeHost = 67,
