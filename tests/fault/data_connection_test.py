@@ -196,7 +196,8 @@ class OneChannelTest(DataChannelTest):
         session = self.open()
         with session.attached():
             data.attach(self.daemon, session.info.secret, shared_memory=True).close()
-            self.assertTrue(api.wait_until(lambda: self.mapping_count() <= self._maps))
+            # What is left is the channel of setUp.
+            self.assertTrue(api.wait_until(lambda: self.mapping_count() <= self._maps + 1))
             self.assert_refused(session.execute, api.alloc(8), reason="SESSION_NOT_FOUND")
 
 
@@ -323,7 +324,7 @@ class LeavingTest(DataChannelTest):
         for channel in self.each_channel():
             n = GEMM_SIZE
             a, b, c = (channel.value(data.alloc(8 * n * n)) for _ in range(3))
-            channel.send(data.square_gemm(n, a, b, c) * 20)
+            channel.send(data.square_gemm(n, a, b, c) * 300)
             while channel.send(data.no_op() * 1000, 0.3):
                 pass
             channel.socket.close()
