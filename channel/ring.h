@@ -45,6 +45,9 @@ class RingWriter {
   // Whether the reader sleeps and has to be woken, by whoever asks.
   bool TakeReaderSleeps();
 
+  // Whether it is likely to sleep; costs nothing.
+  bool ReaderMaySleep() const { return header_.reader_sleeps.load(std::memory_order_relaxed) != 0; }
+
   // Whether half of the ring is free: who found it full waits for that, so that it goes on with
   // much at a time.
   bool HalfFree() const;

@@ -34,6 +34,10 @@ void RingStream::Kick() {
   (void)send(socket_.get(), &one, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void RingStream::Nudge() {
+  if (writer_.ReaderMaySleep() && writer_.TakeReaderSleeps()) Kick();
+}
+
 absl::StatusOr<std::size_t> RingStream::Read(absl::Span<std::byte> target) {
   absl::StatusOr<std::size_t> bytes = reader_.Read(target);
   if (bytes.ok() && *bytes > 0 && reader_.TakeWriterSleeps()) Kick();

@@ -35,6 +35,10 @@ class RingStream final : public ByteStream {
   bool PrepareToWaitForRoom() override { return writer_.PrepareToSleep(); }
   absl::Status WakeUp() override;
 
+  // Wakes the other side, if it sleeps, ahead of what is about to be written: that takes it longer
+  // than to write.
+  void Nudge();
+
   // Sends a descriptor of a file, which stays the caller's, ahead of what is written next. Any
   // thread may. kUnavailable where the peer does not take what is sent.
   absl::Status SendDescriptor(int descriptor);

@@ -10,19 +10,21 @@ namespace acceld {
 // for about that long while traffic flows. A look in vain only takes the core from others.
 class SpinTime {
  public:
+  explicit SpinTime(std::chrono::nanoseconds longest) : longest_(longest), value_(longest) {}
+
   std::chrono::nanoseconds value() const { return value_; }
 
   // Looked for all of value() in vain, and was woken after `slept`.
   void Slept(std::chrono::nanoseconds slept) {
     // A little more patience would have paid.
-    value_ = slept < kMax ? kMax : std::max(kMin, value_ / 4);
+    value_ = slept < longest_ ? longest_ : std::max(kShortest, value_ / 4);
   }
 
  private:
-  static constexpr std::chrono::nanoseconds kMax{100'000};
-  static constexpr std::chrono::nanoseconds kMin{1'000};
+  static constexpr std::chrono::nanoseconds kShortest{1'000};
 
-  std::chrono::nanoseconds value_ = kMax;
+  const std::chrono::nanoseconds longest_;
+  std::chrono::nanoseconds value_;
 };
 
 // Tells the processor that this is a loop that waits.

@@ -96,6 +96,7 @@ std::uint64_t DataChannel::Enter(Entry entry) {
 
 std::uint64_t DataChannel::Post(Entry entry, bool waits,
                                 absl::FunctionRef<void(std::vector<std::byte>&)> append) {
+  if (ring_ != nullptr) ring_->Nudge();
   MutexLock lock(mutex_);
   if (closed_) {
     const std::uint64_t number = first_ + entries_.size();

@@ -185,7 +185,8 @@ class DataChannel final : public CommandChannel {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::vector<Done> finished_;
-  SpinTime spin_;
+  // Twice the daemon's: to wake it, and then this side, takes so long.
+  SpinTime spin_{std::chrono::microseconds(200)};
 
   const std::shared_ptr<FreedHosts> freed_hosts_ = std::make_shared<FreedHosts>();
   // Of reads whose bytes come in frames.

@@ -133,8 +133,8 @@ void DataConnection::SetDeadline() {
   // What is not read because too much is in flight is not late.
   if (!input_.Partial() || paused_ || task_runs_) {
     deadline_.reset();
-  } else if (!deadline_.has_value() || late_frame_ != accepted_ + 1) {
-    late_frame_ = accepted_ + 1;
+  } else if (!deadline_.has_value() || late_frame_ != output_->accepted() + 1) {
+    late_frame_ = output_->accepted() + 1;
     deadline_ = Clock::now() + std::chrono::milliseconds(context_.limits.frame_timeout_ms);
   }
 }
@@ -265,7 +265,8 @@ absl::StatusOr<SealedMemory> DataConnection::MakeRings() {
 bool DataConnection::HasRoom() const {
   const SessionLimits& limits = context_.limits;
   return in_flight() < limits.commands_in_flight &&
-         accepted_ - output_->finished_in_order() < limits.commands_in_flight + kMaxOutOfOrder &&
+         output_->accepted() - output_->finished_in_order() <
+             limits.commands_in_flight + kMaxOutOfOrder &&
          held_bytes_ < limits.bytes_in_flight && output_->waiting_bytes() < kMaxWaitingBytes;
 }
 
@@ -311,7 +312,7 @@ absl::StatusOr<std::size_t> DataConnection::TakeSomeFrames() {
 
 absl::Status DataConnection::TakeFrame(FrameInput::Frame frame) {
   Use();
-  absl::Status taken = TakeNumbered(++accepted_, std::move(frame));
+  absl::Status taken = TakeNumbered(output_->Accept(), std::move(frame));
   // Else the command's end does.
   if (!taken.ok()) Unuse();
   return taken;

@@ -67,7 +67,7 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   bool wants_input() const { return !paused_; }
   bool wants_room() const { return output_.has_value() && output_->waits_for_room(); }
   // How many commands are taken and not finished; only once it is open.
-  std::uint64_t in_flight() const { return accepted_ - output_->finished_count(); }
+  std::uint64_t in_flight() const { return output_->accepted() - output_->finished_count(); }
   // Whether bytes that are wanted, or room, are there. Only where that is cheap to tell.
   bool MayGoOnAtOnce() {
     return (wants_input() && stream_->Readable()) || (wants_room() && output_->HasRoom());
@@ -151,8 +151,6 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   std::shared_ptr<Session> session_;
   SessionHold hold_;
   std::uint64_t on_end_ = 0;
-  // Commands taken so far; their numbers are 1 to this.
-  std::atomic<std::uint64_t> accepted_{0};
   // By the commands taken since the last flush.
   std::uint64_t copied_bytes_ = 0;
   std::uint64_t next_host_ = 1;

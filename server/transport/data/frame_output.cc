@@ -14,6 +14,9 @@ bool WorthSending(const CommandResult& result) {
   return !result.status.ok() || !std::holds_alternative<std::monostate>(result.value);
 }
 
+// So many commands that have nothing else to tell are told of together.
+constexpr std::uint64_t kProgressStep = 256;
+
 }  // namespace
 
 DataFrame::DataFrame(std::uint64_t number, std::size_t size_bytes,
@@ -109,12 +112,19 @@ absl::StatusOr<bool> FrameOutput::Send(Piece& piece) {
   return true;
 }
 
+bool FrameOutput::ProgressIsDue() const {
+  if (reported_ == finished_ || progress_waits_ || ended_) return false;
+  // Nobody waits for these alone, and a client that sleeps would be woken for each.
+  return !pieces_.back().frames.empty() || finished_ >= accepted_ ||
+         finished_ - reported_ >= kProgressStep;
+}
+
 absl::StatusOr<bool> FrameOutput::Flush() {
   MutexLock lock(mutex_);
   while (true) {
     // Behind the results of these commands, and one at a time, so that a client that does not read
     // heaps none up.
-    if (reported_ != finished_ && !progress_waits_ && !ended_) {
+    if (ProgressIsDue()) {
       reported_ = finished_;
       progress_waits_ = true;
       frames::AppendFinished(reported_, pieces_.back().frames);
@@ -136,7 +146,7 @@ absl::StatusOr<bool> FrameOutput::Flush() {
     piece.sent = 0;
     progress_waits_ = false;
     waiting_bytes_ = 0;
-    if (reported_ == finished_ || ended_) return waits_for_room_.exchange(false);
+    if (!ProgressIsDue()) return waits_for_room_.exchange(false);
   }
 }
 

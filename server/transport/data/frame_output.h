@@ -47,6 +47,10 @@ class FrameOutput {
   // `stream` outlives the output; only this writes to it.
   explicit FrameOutput(ByteStream& stream) : stream_(stream) {}
 
+  // Takes a command; returns its number, of which the first is 1.
+  std::uint64_t Accept() { return accepted_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  std::uint64_t accepted() const { return accepted_.load(std::memory_order_relaxed); }
+
   // Command `number` has finished. Its result is sent where `answer` says so, or it is worth it.
   void Finish(std::uint64_t number, const CommandResult& result, bool answer);
   // ... and its bytes are to be sent; it counts as finished when they are.
@@ -75,6 +79,8 @@ class FrameOutput {
 
  private:
   void MarkFinished(std::uint64_t number) ACCELD_REQUIRES(mutex_);
+  // Whether to tell now that commands have finished which had nothing else to tell.
+  bool ProgressIsDue() const ACCELD_REQUIRES(mutex_);
   // Frames, and the bytes of a read behind them, if there are any.
   struct Piece {
     std::vector<std::byte> frames;
@@ -85,6 +91,7 @@ class FrameOutput {
   absl::StatusOr<bool> Send(Piece& piece) ACCELD_REQUIRES(mutex_);
 
   ByteStream& stream_;
+  std::atomic<std::uint64_t> accepted_{0};
   std::atomic<std::uint64_t> finished_count_{0};
   std::atomic<std::size_t> waiting_bytes_{0};
   // Changes under the lock.

@@ -92,7 +92,7 @@ class Poller {
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<Entry>> entries_;
   std::vector<std::uint64_t> awake_;
   std::set<std::pair<Clock::time_point, std::uint64_t>> deadlines_;
-  SpinTime spin_;
+  SpinTime spin_{std::chrono::microseconds(100)};
 
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<DataConnection>> added_ ACCELD_GUARDED_BY(mutex_);
