@@ -22,7 +22,10 @@ constexpr std::size_t kInlineBytes = 4096;
 
 // What one command of a larger copy brings or fetches, so that the copy is pipelined.
 constexpr std::size_t kChunkBytes = 256 * 1024;
-constexpr std::size_t kMaxReadBytesInFlight = 4 * kChunkBytes;
+// What one command fetches over a socket: large enough that the device copies it on a thread of its
+// own while the daemon sends the one before. Few of them at a time.
+constexpr std::size_t kReadChunkBytes = 512 * 1024;
+constexpr std::size_t kMaxReadBytesInFlight = 4 * kReadChunkBytes;
 
 // From here on the caches could not hold what is copied.
 constexpr std::size_t kLargeCopyBytes = 4 << 20;
@@ -111,12 +114,12 @@ std::uint64_t DataChannel::Read(absl::Span<std::byte> target, Address source, St
       return ReadStaged(*staging, target, source, stream, keep_error, std::move(done));
     }
   }
-  const std::size_t chunks = (target.size() + kChunkBytes - 1) / kChunkBytes;
+  const std::size_t chunks = (target.size() + kReadChunkBytes - 1) / kReadChunkBytes;
   const auto copy = std::make_shared<CopyJoin>(chunks, std::move(done));
   std::uint64_t number = 0;
-  for (std::size_t offset = 0; offset < target.size(); offset += kChunkBytes) {
-    const auto chunk = target.subspan(offset, kChunkBytes);
-    // Few at a time, so that what the daemon stages stays in its caches.
+  for (std::size_t offset = 0; offset < target.size(); offset += kReadChunkBytes) {
+    const auto chunk = target.subspan(offset, kReadChunkBytes);
+    // This sends what was posted, too.
     Wait([this] { return closed_ || read_bytes_ < kMaxReadBytesInFlight; });
     read_bytes_ += chunk.size();
     number = Post({.done =
@@ -126,7 +129,8 @@ std::uint64_t DataChannel::Read(absl::Span<std::byte> target, Address source, St
                        },
                    .stream = stream,
                    .target = chunk},
-                  /*waits=*/false, [&](std::vector<std::byte>& frames) {
+                  /*waits=*/offset + kReadChunkBytes < target.size(),
+                  [&](std::vector<std::byte>& frames) {
                     frames::Append({.stream = stream,
                                     .action = command::Read{.source = source + offset,
                                                             .size_bytes = chunk.size(),
