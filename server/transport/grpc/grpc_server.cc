@@ -13,11 +13,12 @@ namespace {
 // What all messages in gRPC's hands may take together; beyond it, it reads more slowly.
 constexpr std::size_t kGrpcMemoryBytes = std::size_t{1} << 30;
 
-// What gRPC reads from a connection at a time. A write whose bytes stay where they were read keeps up
-// to two of these more than its own.
+// What gRPC reads from a connection at a time. A write whose bytes stay where they were read keeps
+// up to two of these more than its own.
 constexpr int kReadBytes = 256 << 10;
 
-// A large message is cut into HTTP/2 frames of up to this; the default of 16 KiB costs time for each.
+// A large message is cut into HTTP/2 frames of up to this; the default of 16 KiB costs time for
+// each.
 constexpr int kHttp2FrameBytes = 1 << 20;
 
 // Calls that one connection may have open at a time.
