@@ -116,6 +116,8 @@ bool CpuMemory::ReleaseMappable(const std::byte* data, std::uint64_t bytes) {
     released = std::move(found->second);
     mappable_.erase(found);
   }
+  // A process that it was shown to may keep the file, but not the memory.
+  released->Discard();
   released.reset();
   budget_.Release(RoundUpToPage(bytes));
   return true;

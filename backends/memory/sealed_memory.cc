@@ -112,6 +112,13 @@ absl::Status SealedMemory::Map() {
   return absl::OkStatus();
 }
 
+void SealedMemory::Discard() const {
+  // Of the size that was asked for, whose last page is whole in the file.
+  struct stat status;
+  if (fstat(fd(), &status) != 0) return;
+  fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size);
+}
+
 SealedMemory::~SealedMemory() {
   // In a forked child other memory may be where the mapping was.
   if (data_ != nullptr && process_ == getpid()) munmap(data_, size_bytes_);

@@ -32,6 +32,10 @@ class SealedMemory {
   SealedMemory(SealedMemory&& other) noexcept;
   SealedMemory& operator=(SealedMemory&& other) noexcept;
 
+  // Gives the bytes back to the system, also where another process still has the file or maps it:
+  // from then on it reads zeros, and what it writes is its own to account for.
+  void Discard() const;
+
   // The first byte; at the start of a page. Null once moved from.
   std::byte* data() const { return data_; }
   // As asked for; the bytes behind them up to the page's end are there too.

@@ -7,6 +7,7 @@ import mmap
 import os
 import unittest
 
+import api
 import data_channel as data
 import unittest_main
 from data_hostile import DataChannelTest
@@ -123,6 +124,19 @@ class SharingTest(DataChannelTest):
         self.assertEqual(self.channel.do(data.read(address, 4))[0].payload, b"\7" * 4)
         self.channel.send(data.shared_copy(data.WRITE_SHARED, address, 8, host))
         self.assert_ends(self.channel, INVALID_ARGUMENT)
+
+    def test_memory_that_the_client_keeps(self):
+        # Whoever keeps the file of what is freed, or of a session that is over, has none of its memory.
+        channel = self.attach(shared_memory=True)
+        _, kept = channel.alloc_host(4096)
+        freed, memory = channel.alloc_host(4096)
+        for each in (kept, memory):
+            each[:] = b"x" * 4096
+        channel.do(free_host(freed))
+        self.assertTrue(api.wait_until(lambda: memory[:] == bytes(4096)))
+        self.assertEqual(kept[:4], b"xxxx")
+        channel.close()
+        self.assertTrue(api.wait_until(lambda: kept[:] == bytes(4096)))
 
     def test_maps_of_what_cannot_be_mapped(self):
         for address in (

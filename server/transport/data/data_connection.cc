@@ -40,14 +40,6 @@ constexpr std::uint64_t kQuickAllocBytes = 1 << 20;
 // How long a client has to read why its session is over.
 constexpr std::chrono::milliseconds kLingerTime{1000};
 
-// Whether somebody may wait for just this command, so that it is answered when it is over and not
-// only when all before it are.
-bool IsSynchronization(const Command& command) {
-  return std::holds_alternative<command::SynchronizeStream>(command.action) ||
-         std::holds_alternative<command::SynchronizeEvent>(command.action) ||
-         std::holds_alternative<command::Synchronize>(command.action);
-}
-
 std::string TransportName(const Peer& peer, bool shared_memory) {
   if (shared_memory) return "shm";
   return peer.kind == Peer::Kind::kUnix ? "frames+unix" : "frames+tcp";
@@ -85,6 +77,11 @@ void DataConnection::Unuse() {
 void DataConnection::LetGo() {
   shutdown(stream_->fd(), SHUT_RDWR);
   if (session_ == nullptr) return;
+  // A client may keep the descriptors of what it was shown, but not the memory behind them.
+  if (!daemon_stops_) {
+    if (ring_ != nullptr) ring_->Discard();
+    for (const auto& [number, host] : hosts_) host->DiscardAtEnd();
+  }
   session_->RemoveOnEnd(on_end_);
   session_->ReturnChannel();
   hold_ = {};
@@ -296,6 +293,7 @@ absl::StatusOr<std::size_t> DataConnection::TakeSomeFrames() {
   copied_bytes_ = 0;
   for (int i = 0; i < kCommandsPerFlush && copied_bytes_ < kBytesPerFlush; ++i) {
     paused_ = !MayGoOn();
+    output_->TellAtOnce(paused_);
     if (paused_) return taken;
     ACCELD_ASSIGN_OR_RETURN(std::optional<FrameInput::Frame> frame, input_.Next());
     if (!frame.has_value()) {
@@ -437,6 +435,7 @@ void DataConnection::Flush() {
 void DataConnection::OnSessionEnd(const absl::Status& why) {
   output_->End(why);
   (void)output_->Flush();
+  daemon_stops_ = absl::IsUnavailable(why);
   session_ended_ = true;
   context_.resume(*this);
 }
@@ -503,6 +502,7 @@ absl::Status DataConnection::FreeHost(std::uint64_t number, absl::Span<const std
   if (found == hosts_.end()) {
     return InvalidArgument(fmt::format("Host memory {} does not exist.", host));
   }
+  found->second->DiscardAtEnd();
   context_.tasks.Add([freed = std::move(found->second)]() mutable { freed.reset(); });
   hosts_.erase(found);
   OnCommandDone(number, {}, false);

@@ -166,6 +166,8 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   // taken.
   std::atomic<bool> task_runs_{false};
   std::atomic<bool> session_ended_{false};
+  // Whether that is the daemon's doing: what a client has fetched into host memory stays readable.
+  std::atomic<bool> daemon_stops_{false};
   // Whether the client broke the stream's rules, so that nothing can be sent.
   std::atomic<bool> stream_broken_{false};
   std::atomic<std::uint64_t> uses_{1};

@@ -114,8 +114,8 @@ absl::StatusOr<bool> FrameOutput::Send(Piece& piece) {
 
 bool FrameOutput::ProgressIsDue() const {
   if (reported_ == finished_ || progress_waits_ || ended_) return false;
-  // Nobody waits for these alone, and a client that sleeps would be woken for each.
-  return !pieces_.back().frames.empty() || finished_ >= accepted_ ||
+  // Else nobody waits for these alone, and a client that sleeps would be woken for each.
+  return tells_at_once_ || !pieces_.back().frames.empty() || finished_ >= accepted_ ||
          finished_ - reported_ >= kProgressStep;
 }
 

@@ -51,6 +51,10 @@ class FrameOutput {
   std::uint64_t Accept() { return accepted_.fetch_add(1, std::memory_order_relaxed) + 1; }
   std::uint64_t accepted() const { return accepted_.load(std::memory_order_relaxed); }
 
+  // Whether each command that has finished is told of at once: where the client may wait for just
+  // that. What is sent also shows whether a client whose bytes are not read is still there.
+  void TellAtOnce(bool on) { tells_at_once_.store(on, std::memory_order_relaxed); }
+
   // Command `number` has finished. Its result is sent where `answer` says so, or it is worth it.
   void Finish(std::uint64_t number, const CommandResult& result, bool answer);
   // ... and its bytes are to be sent; it counts as finished when they are.
@@ -92,6 +96,7 @@ class FrameOutput {
 
   ByteStream& stream_;
   std::atomic<std::uint64_t> accepted_{0};
+  std::atomic<bool> tells_at_once_{false};
   std::atomic<std::uint64_t> finished_count_{0};
   std::atomic<std::size_t> waiting_bytes_{0};
   // Changes under the lock.

@@ -14,6 +14,11 @@ absl::StatusOr<std::shared_ptr<const HostBlock>> HostBlock::Create(std::shared_p
   return block;
 }
 
+HostBlock::~HostBlock() {
+  if (discards_ && memory_.has_value()) memory_->Discard();
+  session_->ReturnHostBytes(bytes_);
+}
+
 absl::StatusOr<absl::Span<std::byte>> HostBlock::At(std::uint64_t offset,
                                                     std::uint64_t bytes) const {
   if (offset <= bytes_ && bytes <= bytes_ - offset) {

@@ -1,6 +1,7 @@
 // Host memory that a session's client shares with the daemon, counted in the session.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -16,9 +17,14 @@ class HostBlock {
   // Out of memory where the session may not have as much, or the system does not.
   static absl::StatusOr<std::shared_ptr<const HostBlock>> Create(std::shared_ptr<Session> session,
                                                                  std::uint64_t bytes);
-  ~HostBlock() { session_->ReturnHostBytes(bytes_); }
+  ~HostBlock();
   HostBlock(const HostBlock&) = delete;
   HostBlock& operator=(const HostBlock&) = delete;
+
+  // Its bytes go with it, even if the client keeps the descriptor. Otherwise who has it keeps them,
+  // so that a client can still read what it fetched when the daemon has stopped. Any thread may
+  // call it.
+  void DiscardAtEnd() const { discards_ = true; }
 
   int fd() const { return memory_->fd(); }
   // `bytes` bytes at `offset`. Invalid argument where they are not all inside.
@@ -31,6 +37,7 @@ class HostBlock {
   const std::shared_ptr<Session> session_;
   const std::uint64_t bytes_;
   std::optional<SealedMemory> memory_;
+  mutable std::atomic<bool> discards_{false};
 };
 
 }  // namespace acceld

@@ -69,6 +69,14 @@ TEST(SealedMemoryTest, OutlivesAHoleThatAPeerPunches) {
   EXPECT_EQ(memory.data()[5000], std::byte{0});
 }
 
+TEST(SealedMemoryTest, WhatIsDiscardedIsZeroForWhoKeepsIt) {
+  const SealedMemory memory = Make();
+  const SealedMemory kept = *SealedMemory::Open(dup(memory.fd()), kBytes);
+  std::fill_n(kept.data(), kBytes, std::byte{7});
+  memory.Discard();
+  EXPECT_EQ(std::count(kept.data(), kept.data() + kBytes, std::byte{0}), kBytes);
+}
+
 TEST(SealedMemoryTest, RefusesNothingAndTooMuch) {
   EXPECT_THAT(SealedMemory::Create("test", 0).status(), IsInvalid("0 bytes"));
   for (const std::uint64_t bytes : {~std::uint64_t{0}, std::uint64_t{1} << 63,
