@@ -126,6 +126,14 @@ struct Command {
       action;
 };
 
+// Whether somebody may wait for just this command, so that it is answered when it is over and not
+// only when all before it are.
+inline bool IsSynchronization(const Command& command) {
+  return std::holds_alternative<command::SynchronizeStream>(command.action) ||
+         std::holds_alternative<command::SynchronizeEvent>(command.action) ||
+         std::holds_alternative<command::Synchronize>(command.action);
+}
+
 // What a command returns besides its status; monostate for most.
 using CommandValue = std::variant<std::monostate, Address, std::string /* bytes read */, Stream,
                                   Event, Program, bool /* reached */, std::chrono::nanoseconds>;

@@ -222,7 +222,9 @@ absl::StatusOr<Command> ToCommand(const Header& header, absl::Span<const std::by
     if (header.detail == 0 || header.detail > kOpCount) return Malformed(header);
     UnpackAlternative(header.detail - 1u, unpacker, command.action.emplace<command::Run>().op);
   } else {
-    if (header.kind == 0 || header.kind > kCommandKinds) return Malformed(header);
+    if (header.kind == 0 || header.kind > kCommandKinds || header.detail != 0) {
+      return Malformed(header);
+    }
     UnpackAlternative(header.kind - 1u, unpacker, command.action);
   }
   if (!unpacker.Done()) return Malformed(header);

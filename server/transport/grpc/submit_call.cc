@@ -34,14 +34,6 @@ google::protobuf::ArenaOptions ArenaBlocks() {
   return options;
 }
 
-// Whether somebody may wait for just this command, so that it is answered when it is over and not
-// only when all before it are.
-bool IsSynchronization(const Command& command) {
-  return std::holds_alternative<command::SynchronizeStream>(command.action) ||
-         std::holds_alternative<command::SynchronizeEvent>(command.action) ||
-         std::holds_alternative<command::Synchronize>(command.action);
-}
-
 }  // namespace
 
 SubmitCall::SubmitCall(const ServiceContext& service, grpc::CallbackServerContext& call)

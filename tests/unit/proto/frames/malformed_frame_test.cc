@@ -38,6 +38,9 @@ TEST(MalformedFrameTest, KindsAndOpsThatAreNoneAreRefused) {
   for (const std::uint16_t kind : {0, static_cast<int>(kCommandKinds) + 1, 64, 128, 65535}) {
     EXPECT_THAT(ToCommand({.kind = kind}, {}).status(), IsInvalid("is malformed"));
   }
+  // A command that runs no op names none.
+  EXPECT_THAT(ToCommand({.kind = kCommandKinds, .detail = 1}, {}).status(),
+              IsInvalid("is malformed"));
   for (const std::uint16_t op : {0, static_cast<int>(kOpCount) + 1, 65535}) {
     EXPECT_THAT(ToCommand({.kind = 1, .detail = op}, {}).status(), IsInvalid("is malformed"));
   }

@@ -49,6 +49,36 @@ TEST_F(FrameOutputTest, OneFrameReportsManyCommands) {
   EXPECT_THAT(Sent(), IsEmpty());
 }
 
+TEST_F(FrameOutputTest, ProgressAloneWaitsUntilAllHaveFinished) {
+  for (std::uint64_t i = 1; i <= 3; ++i) EXPECT_EQ(output_.Accept(), i);
+  output_.Finish(1, {}, false);
+  EXPECT_TRUE(Flush());
+  EXPECT_THAT(Sent(), IsEmpty());
+  // It goes along with what has something to tell.
+  FinishWithError(2);
+  EXPECT_TRUE(Flush());
+  EXPECT_THAT(Sent(), ElementsAre("result 2", "finished 2"));
+  output_.Finish(3, {}, false);
+  EXPECT_TRUE(Flush());
+  EXPECT_THAT(Sent(), ElementsAre("finished 3"));
+}
+
+TEST_F(FrameOutputTest, MuchProgressIsTold) {
+  for (int i = 0; i < 1000; ++i) output_.Accept();
+  for (std::uint64_t i = 1; i <= 500; ++i) output_.Finish(i, {}, false);
+  EXPECT_TRUE(Flush());
+  EXPECT_THAT(Sent(), ElementsAre("finished 500"));
+}
+
+TEST_F(FrameOutputTest, TellsOfEachCommandAtOnceWhereThatIsAskedFor) {
+  output_.Accept();
+  output_.Accept();
+  output_.TellAtOnce(true);
+  output_.Finish(1, {}, false);
+  EXPECT_TRUE(Flush());
+  EXPECT_THAT(Sent(), ElementsAre("finished 1"));
+}
+
 TEST_F(FrameOutputTest, ResultsComeBeforeTheProgressThatCoversThem) {
   output_.Finish(1, {}, false);
   FinishWithError(2);
