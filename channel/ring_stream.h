@@ -39,10 +39,6 @@ class RingStream final : public ByteStream {
   // than to write.
   void Nudge();
 
-  // Gives the rings' memory back to the system, also where the other side keeps it. Nothing
-  // sensible can be read or written any more.
-  void Discard() const { memory_.Discard(); }
-
   // Sends a descriptor of a file, which stays the caller's, ahead of what is written next. Any
   // thread may. kUnavailable where the peer does not take what is sent.
   absl::Status SendDescriptor(int descriptor);

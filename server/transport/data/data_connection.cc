@@ -77,9 +77,9 @@ void DataConnection::Unuse() {
 void DataConnection::LetGo() {
   shutdown(stream_->fd(), SHUT_RDWR);
   if (session_ == nullptr) return;
-  // A client may keep the descriptors of what it was shown, but not the memory behind them.
+  // A client may keep the descriptors of host memory, but not what is behind them. The rings, which
+  // are small, stay: it may still have to read why it is over.
   if (!daemon_stops_) {
-    if (ring_ != nullptr) ring_->Discard();
     for (const auto& [number, host] : hosts_) host->DiscardAtEnd();
   }
   session_->RemoveOnEnd(on_end_);
