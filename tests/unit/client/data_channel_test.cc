@@ -322,7 +322,7 @@ TEST_P(DataChannelOnASocketTest, ALargeReadIsDoneWithItsLastPiece) {
     std::size_t at = 0;
     for (std::uint64_t number = 1; at < size; ++number) {
       const SentFrame frame = daemon_->Next();
-      const auto& read = std::get<command::Read>(frame.command()->action);
+      const auto read = std::get<command::Read>(frame.command()->action);
       EXPECT_EQ(read.source, 0x100 + at);
       daemon_->Send(
           ScriptedDaemon::DataFrame(number, std::string_view(text).substr(at, read.size_bytes)));

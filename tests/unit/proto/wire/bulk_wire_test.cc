@@ -162,7 +162,8 @@ TEST(BulkWireTest, OtherMessagesAreLeftToProtobuf) {
 TEST(BulkWireTest, AMessageCutOffAnywhereIsNotFound) {
   for (const std::string& message : Messages()) {
     for (std::size_t end = 0; end < message.size(); ++end) {
-      const Pieces pieces = Cut(message.substr(0, end), 3);
+      const std::string part = message.substr(0, end);
+      const Pieces pieces = Cut(part, 3);
       EXPECT_FALSE(FindBulkWrite(pieces).has_value()) << end;
       EXPECT_FALSE(FindWriteData(pieces).has_value()) << end;
       EXPECT_FALSE(FindBulkResult(pieces).has_value()) << end;
