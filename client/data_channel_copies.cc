@@ -20,12 +20,11 @@ namespace {
 // Copies up to this travel in the frame.
 constexpr std::size_t kInlineBytes = 4096;
 
-// What one command of a larger copy brings or fetches, so that the copy is pipelined.
-constexpr std::size_t kChunkBytes = 256 * 1024;
-// What one command fetches over a socket: large enough that the device copies it on a thread of its
-// own while the daemon sends the one before. Few of them at a time.
-constexpr std::size_t kReadChunkBytes = 512 * 1024;
-constexpr std::size_t kMaxReadBytesInFlight = 4 * kReadChunkBytes;
+// What one command of a larger copy brings or fetches over a socket: so much that the device copies
+// it on a thread of its own, while the daemon receives or sends the next.
+constexpr std::size_t kChunkBytes = 512 * 1024;
+// Few reads at a time, so that the daemon does not stage more than it sends soon.
+constexpr std::size_t kMaxReadBytesInFlight = 4 * kChunkBytes;
 
 // From here on the caches could not hold what is copied.
 constexpr std::size_t kLargeCopyBytes = 4 << 20;
@@ -114,29 +113,29 @@ std::uint64_t DataChannel::Read(absl::Span<std::byte> target, Address source, St
       return ReadStaged(*staging, target, source, stream, keep_error, std::move(done));
     }
   }
-  const std::size_t chunks = (target.size() + kReadChunkBytes - 1) / kReadChunkBytes;
+  const std::size_t chunks = (target.size() + kChunkBytes - 1) / kChunkBytes;
   const auto copy = std::make_shared<CopyJoin>(chunks, std::move(done));
   std::uint64_t number = 0;
-  for (std::size_t offset = 0; offset < target.size(); offset += kReadChunkBytes) {
-    const auto chunk = target.subspan(offset, kReadChunkBytes);
+  for (std::size_t offset = 0; offset < target.size(); offset += kChunkBytes) {
+    const auto chunk = target.subspan(offset, kChunkBytes);
     // This sends what was posted, too.
     Wait([this] { return closed_ || read_bytes_ < kMaxReadBytesInFlight; });
     read_bytes_ += chunk.size();
-    number = Post({.done =
-                       [this, copy, bytes = chunk.size()](CommandResult result) {
-                         read_bytes_ -= bytes;
-                         copy->Take(std::move(result.status));
-                       },
-                   .stream = stream,
-                   .target = chunk},
-                  /*waits=*/offset + kReadChunkBytes < target.size(),
-                  [&](std::vector<std::byte>& frames) {
-                    frames::Append({.stream = stream,
-                                    .action = command::Read{.source = source + offset,
-                                                            .size_bytes = chunk.size(),
-                                                            .keep_error = keep_error}},
-                                   frames);
-                  });
+    number =
+        Post({.done =
+                  [this, copy, bytes = chunk.size()](CommandResult result) {
+                    read_bytes_ -= bytes;
+                    copy->Take(std::move(result.status));
+                  },
+              .stream = stream,
+              .target = chunk},
+             /*waits=*/offset + kChunkBytes < target.size(), [&](std::vector<std::byte>& frames) {
+               frames::Append({.stream = stream,
+                               .action = command::Read{.source = source + offset,
+                                                       .size_bytes = chunk.size(),
+                                                       .keep_error = keep_error}},
+                              frames);
+             });
   }
   return number;
 }
