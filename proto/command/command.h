@@ -143,4 +143,9 @@ struct CommandResult {
   CommandValue value;
 };
 
+// Whether a result has anything to say that "finished" does not.
+inline bool WorthSending(const CommandResult& result) {
+  return !result.status.ok() || !std::holds_alternative<std::monostate>(result.value);
+}
+
 }  // namespace acceld

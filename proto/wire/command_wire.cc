@@ -240,8 +240,4 @@ CommandResult FromWire(v1::CommandResult&& wire) {
   return {};
 }
 
-bool WorthSending(const CommandResult& result) {
-  return !result.status.ok() || !std::holds_alternative<std::monostate>(result.value);
-}
-
 }  // namespace acceld

@@ -26,7 +26,4 @@ void ToWire(CommandResult&& result, std::uint64_t sequence, v1::CommandResult& w
 // The result that `wire` holds; bytes read are moved out of it.
 CommandResult FromWire(v1::CommandResult&& wire);
 
-// Whether a result has anything to say that "finished" does not.
-bool WorthSending(const CommandResult& result);
-
 }  // namespace acceld

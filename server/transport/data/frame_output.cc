@@ -10,10 +10,6 @@
 namespace acceld {
 namespace {
 
-bool WorthSending(const CommandResult& result) {
-  return !result.status.ok() || !std::holds_alternative<std::monostate>(result.value);
-}
-
 // So many commands that have nothing else to tell are told of together.
 constexpr std::uint64_t kProgressStep = 256;
 
