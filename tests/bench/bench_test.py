@@ -27,6 +27,7 @@ NAMES = """
     copy_htod_tcp_vs_raw copy_dtoh_tcp_vs_raw copy_htod_grpc_vs_raw_tcp
     gemm_f64_1000_remote_vs_local train_digits_remote_vs_local
     program_replay_vs_ops idle_cpu_percent
+    small_op_us_t1 small_op_us_t2
 """.split()
 
 

@@ -13,5 +13,7 @@ std::vector<Figure> CopyFigures();
 std::vector<Figure> WorkFigures();
 std::vector<Figure> ProgramFigures();
 std::vector<Figure> IdleFigures();
+// Of the cpu device in process: tests/bench/cpu.
+std::vector<Figure> SmallOpFigures();
 
 }  // namespace acceld::bench

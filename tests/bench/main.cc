@@ -41,8 +41,10 @@ constexpr int kExitUsage = 2;
 constexpr absl::Duration kTotalLimit = absl::Minutes(6);
 // Several times what any figure takes.
 constexpr absl::Duration kFigureLimit = absl::Seconds(40);
-// Between figures, so that no core is busy for long: a virtual one may then be slowed down.
-constexpr absl::Duration kRest = absl::Seconds(2);
+// Between figures, in parts of the time the last one took, and at most: so that no core is busy for
+// long, since a virtual one may then be slowed down.
+constexpr double kRestPart = 0.5;
+constexpr absl::Duration kMaxRest = absl::Seconds(2);
 
 int Fail(int exit_code, std::string_view message) {
   fmt::print(stderr, "bench: {}\n", message);
@@ -52,7 +54,7 @@ int Fail(int exit_code, std::string_view message) {
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
   for (const auto& group : {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(),
-                            ProgramFigures(), IdleFigures()}) {
+                            ProgramFigures(), IdleFigures(), SmallOpFigures()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
@@ -93,12 +95,14 @@ void Print(const Figure& figure, const Measurement& measured, absl::Duration tim
 nlohmann::json MeasureAll(const std::vector<Figure>& figures, const Setting& setting) {
   const absl::Time end = absl::Now() + kTotalLimit;
   nlohmann::json list = nlohmann::json::array();
+  absl::Duration rest = absl::ZeroDuration();
   for (const Figure& figure : figures) {
-    if (!list.empty() && !setting.quick) absl::SleepFor(kRest);
+    absl::SleepFor(rest);
     const absl::Time start = absl::Now();
     const absl::Duration left = std::max(end - start, absl::ZeroDuration());
     const absl::StatusOr<Measurement> measured =
         MeasureInChild(figure, setting, std::min(kFigureLimit, left));
+    if (!setting.quick) rest = std::min(kMaxRest, kRestPart * (absl::Now() - start));
     if (!measured.ok()) {
       Fail(kExitFailed, fmt::format("{} cannot be measured. {}", figure.name,
                                     std::string(measured.status().message())));

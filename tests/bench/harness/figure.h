@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -32,7 +33,7 @@ struct Figure {
   std::string unit;
   // Of both sides, where it is a ratio.
   std::string sides_unit;
-  absl::StatusOr<Measurement> (*measure)(const Setting& setting);
+  std::function<absl::StatusOr<Measurement>(const Setting& setting)> measure;
 };
 
 // Measures in a child process, which is killed after `limit`. Errors: those of the measurement;
