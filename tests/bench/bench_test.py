@@ -28,6 +28,12 @@ NAMES = """
     gemm_f64_1000_remote_vs_local train_digits_remote_vs_local
     program_replay_vs_ops idle_cpu_percent
     small_op_us_t1 small_op_us_t2
+    gemm_f64_64_vs_best_t1 gemm_f64_64_vs_best_t2 gemm_f32_64_vs_best_t1 gemm_f32_64_vs_best_t2
+    gemm_f64_256_vs_best_t1 gemm_f64_256_vs_best_t2 gemm_f32_256_vs_best_t1 gemm_f32_256_vs_best_t2
+    gemm_f64_1024_vs_best_t1 gemm_f64_1024_vs_best_t2
+    gemm_f32_1024_vs_best_t1 gemm_f32_1024_vs_best_t2
+    gemm_bf16_1024_vs_f32_t1 gemm_bf16_1024_vs_f32_t2
+    batched_gemm_f32_32x512_vs_loop_t1 batched_gemm_f32_32x512_vs_loop_t2
 """.split()
 
 

@@ -15,5 +15,6 @@ std::vector<Figure> ProgramFigures();
 std::vector<Figure> IdleFigures();
 // Of the cpu device in process: tests/bench/cpu.
 std::vector<Figure> SmallOpFigures();
+std::vector<Figure> GemmFigures();
 
 }  // namespace acceld::bench

@@ -54,7 +54,7 @@ int Fail(int exit_code, std::string_view message) {
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
   for (const auto& group : {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(),
-                            ProgramFigures(), IdleFigures(), SmallOpFigures()}) {
+                            ProgramFigures(), IdleFigures(), SmallOpFigures(), GemmFigures()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
