@@ -49,45 +49,47 @@ class DeterminismTest : public ConformanceTest {
   }
 
   template <typename T>
-  void ExpectSameProduct(std::int64_t size) {
-    SCOPED_TRACE(testing::Message() << Name(kTypeOf<T>) << " " << size);
-    const auto count = static_cast<std::size_t>(size * size);
-    const Address a = Upload(random_.Vector<T>(size * size));
-    const Address b = Upload(random_.Vector<T>(size * size));
+  void ExpectSameProduct(std::int64_t m, std::int64_t n, std::int64_t k) {
+    SCOPED_TRACE(testing::Message() << Name(kTypeOf<T>) << " " << m << " " << n << " " << k);
+    const auto count = static_cast<std::size_t>(m * n);
+    const Address a = Upload(random_.Vector<T>(m * k));
+    const Address b = Upload(random_.Vector<T>(k * n));
     const Address c = Alloc(count * sizeof(T));
     ExpectSameBits<T>(
         [&](Stream stream) {
           return backend().Gemm({.type = kTypeOf<T>,
-                                 .m = size,
-                                 .n = size,
-                                 .k = size,
+                                 .m = m,
+                                 .n = n,
+                                 .k = k,
                                  .a = a,
-                                 .lda = size,
+                                 .lda = m,
                                  .b = b,
-                                 .ldb = size,
+                                 .ldb = k,
                                  .c = c,
-                                 .ldc = size},
+                                 .ldc = m},
                                 stream);
         },
         c, count);
   }
+
+  void ExpectSameProducts(std::int64_t m, std::int64_t n, std::int64_t k) {
+    ExpectSameProduct<float>(m, n, k);
+    ExpectSameProduct<double>(m, n, k);
+  }
 };
 
 TEST_F(DeterminismTest, SmallGemm) {
-  for (const std::int64_t size : {1, 7, 31, 65}) {
-    ExpectSameProduct<float>(size);
-    ExpectSameProduct<double>(size);
-  }
+  for (const std::int64_t size : {1, 7, 31, 65}) ExpectSameProducts(size, size, size);
 }
 
-TEST_F(DeterminismTest, GemmOf193) {
-  ExpectSameProduct<float>(193);
-  ExpectSameProduct<double>(193);
-}
+TEST_F(DeterminismTest, GemmOf193) { ExpectSameProducts(193, 193, 193); }
 
-TEST_F(DeterminismTest, GemmOf1000) {
-  ExpectSameProduct<float>(1000);
-  ExpectSameProduct<double>(1000);
+TEST_F(DeterminismTest, GemmOf1000) { ExpectSameProducts(1000, 1000, 1000); }
+
+TEST_F(DeterminismTest, GemmOfFewVectors) {
+  ExpectSameProducts(1, 1009, 1013);
+  ExpectSameProducts(1013, 3, 1009);
+  ExpectSameProducts(1, 1, 100003);
 }
 
 TEST_F(DeterminismTest, GemmMixedPrecision) {

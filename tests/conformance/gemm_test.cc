@@ -25,10 +25,19 @@ class GemmTest : public ConformanceTest {
  protected:
   // Random sizes, leading dimensions and scalars.
   void CompareRandomProduct(Transpose transpose_a, Transpose transpose_b, std::int64_t largest) {
-    ops::Gemm op{.type = kTypeOf<T>, .transpose_a = transpose_a, .transpose_b = transpose_b};
-    op.m = random_.Integer(1, largest);
-    op.n = random_.Integer(1, largest);
-    op.k = random_.Integer(1, largest);
+    CompareProduct(transpose_a, transpose_b, random_.Integer(1, largest),
+                   random_.Integer(1, largest), random_.Integer(1, largest));
+  }
+
+  // Random leading dimensions and scalars.
+  void CompareProduct(Transpose transpose_a, Transpose transpose_b, std::int64_t m, std::int64_t n,
+                      std::int64_t k) {
+    ops::Gemm op{.type = kTypeOf<T>,
+                 .transpose_a = transpose_a,
+                 .transpose_b = transpose_b,
+                 .m = m,
+                 .n = n,
+                 .k = k};
     const bool a_as_is = transpose_a == Transpose::kNone;
     const bool b_as_is = transpose_b == Transpose::kNone;
     op.lda = (a_as_is ? op.m : op.k) + random_.Integer(0, 5);
@@ -89,6 +98,25 @@ TYPED_TEST(GemmTest, MatchesTheReferenceForRowsColumnsAndDotProducts) {
     op.c = HostAddress(c);
     this->RunBoth(op);
   }
+}
+
+// Devices have ways of their own for these, each from some size on.
+TYPED_TEST(GemmTest, MatchesTheReferenceForOddShapes) {
+  Random& random = this->random_;
+  for (Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (Transpose transpose_b : {Transpose::kNone, Transpose::kTranspose}) {
+      const std::int64_t few = random.Integer(2, 9);
+      const std::int64_t many = random.Integer(500, 700);
+      const std::int64_t depth = 1'100'000 / (few * many);
+      this->CompareProduct(transpose_a, transpose_b, few, many, depth);
+      this->CompareProduct(transpose_a, transpose_b, many, few, depth);
+      this->CompareProduct(transpose_a, transpose_b, few, few, many);
+      this->CompareProduct(transpose_a, transpose_b, 1, 1, many);
+    }
+  }
+  const std::int64_t large = random.Integer(1000, 1100);
+  this->CompareProduct(Transpose::kTranspose, Transpose::kNone, large, 1, large);
+  this->CompareProduct(Transpose::kNone, Transpose::kNone, 1, large, large);
 }
 
 TYPED_TEST(GemmTest, SupportsLeadingDimensionsFarAboveTheRows) {

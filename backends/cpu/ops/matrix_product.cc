@@ -1,6 +1,7 @@
 #include "backends/cpu/ops/matrix_product.h"
 
 #include <cblas.h>
+#include <dnnl.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,6 +15,18 @@ namespace {
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kScaledPerThread = 64 * 1024;
 
+// OpenBLAS has kernels for small products, of up to this many multiplications, that neither copy
+// their operands nor use a second thread.
+constexpr double kSmallMultiplications = 100.0 * 100 * 100;
+
+// Beyond those, a product of so few rows or columns is faster as that many products of a matrix and
+// a vector, since OpenBLAS copies the matrix first. That takes longer where it has to transpose it.
+constexpr std::int64_t kFewVectors = 4;
+constexpr std::int64_t kFewVectorsTransposed = 8;
+
+// Of fewer columns with a transposed A, oneDNN's product is slow.
+constexpr std::int64_t kOneDnnColumns = 64;
+
 // The number of threads is a global of OpenBLAS, which a threaded product sets from this thread's;
 // devices with different numbers must not get in each other's way. A product of one thread does not
 // look at it.
@@ -22,9 +35,9 @@ Mutex& ThreadedBlasMutex() {
   return mutex;
 }
 
-CBLAS_TRANSPOSE ToBlas(Transpose transpose) {
-  return transpose == Transpose::kNone ? CblasNoTrans : CblasTrans;
-}
+CBLAS_TRANSPOSE ToBlas(bool transposed) { return transposed ? CblasTrans : CblasNoTrans; }
+
+bool IsTransposed(Transpose transpose) { return transpose != Transpose::kNone; }
 
 int ToInt(std::int64_t dimension) { return static_cast<int>(dimension); }
 
@@ -46,25 +59,143 @@ void Scale(const MatrixProduct<T>& p, int threads) {
 }
 
 void CallBlas(const MatrixProduct<float>& p) {
-  cblas_sgemm(CblasColMajor, ToBlas(p.transpose_a), ToBlas(p.transpose_b), ToInt(p.m), ToInt(p.n),
-              ToInt(p.k), p.alpha, p.a, ToInt(p.lda), p.b, ToInt(p.ldb), p.beta, p.c, ToInt(p.ldc));
+  cblas_sgemm(CblasColMajor, ToBlas(IsTransposed(p.transpose_a)),
+              ToBlas(IsTransposed(p.transpose_b)), ToInt(p.m), ToInt(p.n), ToInt(p.k), p.alpha, p.a,
+              ToInt(p.lda), p.b, ToInt(p.ldb), p.beta, p.c, ToInt(p.ldc));
 }
 
 void CallBlas(const MatrixProduct<double>& p) {
-  cblas_dgemm(CblasColMajor, ToBlas(p.transpose_a), ToBlas(p.transpose_b), ToInt(p.m), ToInt(p.n),
-              ToInt(p.k), p.alpha, p.a, ToInt(p.lda), p.b, ToInt(p.ldb), p.beta, p.c, ToInt(p.ldc));
+  cblas_dgemm(CblasColMajor, ToBlas(IsTransposed(p.transpose_a)),
+              ToBlas(IsTransposed(p.transpose_b)), ToInt(p.m), ToInt(p.n), ToInt(p.k), p.alpha, p.a,
+              ToInt(p.lda), p.b, ToInt(p.ldb), p.beta, p.c, ToInt(p.ldc));
+}
+
+// A matrix as stored, and a vector whose elements are `stride` apart.
+template <typename T>
+struct Matrix {
+  bool transposed;
+  std::int64_t rows;
+  std::int64_t columns;
+  const T* data;
+  std::int64_t ld;
+};
+
+template <typename T>
+struct Vector {
+  T* data;
+  std::int64_t stride;
+};
+
+// y += alpha op(matrix) x.
+void AddProduct(const Matrix<float>& matrix, float alpha, Vector<const float> x, Vector<float> y) {
+  cblas_sgemv(CblasColMajor, ToBlas(matrix.transposed), ToInt(matrix.rows), ToInt(matrix.columns),
+              alpha, matrix.data, ToInt(matrix.ld), x.data, ToInt(x.stride), 1, y.data,
+              ToInt(y.stride));
+}
+
+void AddProduct(const Matrix<double>& matrix, double alpha, Vector<const double> x,
+                Vector<double> y) {
+  cblas_dgemv(CblasColMajor, ToBlas(matrix.transposed), ToInt(matrix.rows), ToInt(matrix.columns),
+              alpha, matrix.data, ToInt(matrix.ld), x.data, ToInt(x.stride), 1, y.data,
+              ToInt(y.stride));
+}
+
+float Dot(std::int64_t n, Vector<const float> x, Vector<const float> y) {
+  return cblas_sdot(ToInt(n), x.data, ToInt(x.stride), y.data, ToInt(y.stride));
+}
+
+double Dot(std::int64_t n, Vector<const double> x, Vector<const double> y) {
+  return cblas_ddot(ToInt(n), x.data, ToInt(x.stride), y.data, ToInt(y.stride));
+}
+
+// Row i of op(A), which is a column of A as stored where that is transposed.
+template <typename T>
+Vector<const T> RowOfA(const MatrixProduct<T>& p, std::int64_t i) {
+  if (IsTransposed(p.transpose_a)) return {p.a + i * p.lda, 1};
+  return {p.a + i, p.lda};
+}
+
+// Column j of op(B), likewise.
+template <typename T>
+Vector<const T> ColumnOfB(const MatrixProduct<T>& p, std::int64_t j) {
+  if (IsTransposed(p.transpose_b)) return {p.b + j, p.ldb};
+  return {p.b + j * p.ldb, 1};
+}
+
+// Column by column of C, or where there are fewer rows, row by row.
+template <typename T>
+void MultiplyVectors(const MatrixProduct<T>& p, int threads) {
+  Scale(p, threads);
+  if (p.n <= p.m) {
+    const bool transposed = IsTransposed(p.transpose_a);
+    const Matrix<T> a{transposed, transposed ? p.k : p.m, transposed ? p.m : p.k, p.a, p.lda};
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      AddProduct(a, p.alpha, ColumnOfB(p, j), {p.c + j * p.ldc, 1});
+    }
+    return;
+  }
+  const bool transposed = IsTransposed(p.transpose_b);
+  // C^T = op(B)^T op(A)^T.
+  const Matrix<T> b{!transposed, transposed ? p.n : p.k, transposed ? p.k : p.n, p.b, p.ldb};
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    AddProduct(b, p.alpha, RowOfA(p, i), {p.c + i, p.ldc});
+  }
 }
 
 template <typename T>
-void MultiplyImpl(const MatrixProduct<T>& product, int threads) {
-  if (product.m == 0 || product.n == 0) return;
-  if (product.k == 0 || product.alpha == 0) {
-    Scale(product, threads);
+void MultiplyToOneElement(const MatrixProduct<T>& p) {
+  const T dot = Dot(p.k, RowOfA(p, 0), ColumnOfB(p, 0));
+  *p.c = p.alpha * dot + (p.beta == 0 ? 0 : p.beta * *p.c);
+}
+
+template <typename T>
+bool IsFewVectors(const MatrixProduct<T>& p) {
+  if (p.n <= p.m) {
+    return p.n <= (IsTransposed(p.transpose_a) ? kFewVectorsTransposed : kFewVectors);
+  }
+  return p.m <= (IsTransposed(p.transpose_b) ? kFewVectorsTransposed : kFewVectors);
+}
+
+// Without AVX-512 its product is not known to be faster than OpenBLAS's.
+bool HasFastOneDnn() {
+  static const bool has =
+      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  return has;
+}
+
+// Whether oneDNN did it.
+bool TryOneDnn(const MatrixProduct<double>& /*p*/) { return false; }
+
+bool TryOneDnn(const MatrixProduct<float>& p) {
+  if (IsTransposed(p.transpose_a) && p.n < kOneDnnColumns) return false;
+  if (!HasFastOneDnn()) return false;
+  const auto letter = [](Transpose transpose) { return IsTransposed(transpose) ? 'T' : 'N'; };
+  // Its matrices are row-major: C^T = op(B)^T op(A)^T. It fails where it has no memory for copies.
+  return dnnl_sgemm(letter(p.transpose_b), letter(p.transpose_a), p.n, p.m, p.k, p.alpha, p.b,
+                    p.ldb, p.a, p.lda, p.beta, p.c, p.ldc) == dnnl_success;
+}
+
+template <typename T>
+void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0 || p.alpha == 0) {
+    Scale(p, threads);
     return;
   }
+  const bool small =
+      static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <=
+      kSmallMultiplications;
+  const bool few_vectors = IsFewVectors(p);
+  if (!small && !few_vectors && TryOneDnn(p)) return;
   std::optional<MutexLock> lock;
   if (threads > 1) lock.emplace(ThreadedBlasMutex());
-  CallBlas(product);
+  if (p.m == 1 && p.n == 1) {
+    MultiplyToOneElement(p);
+  } else if (!small && few_vectors) {
+    MultiplyVectors(p, threads);
+  } else {
+    CallBlas(p);
+  }
 }
 
 }  // namespace

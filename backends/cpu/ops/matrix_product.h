@@ -1,4 +1,5 @@
-// The product of two matrices by OpenBLAS, which the gemm ops share.
+// The product of two matrices by OpenBLAS or oneDNN, whichever is faster for the shape: which the
+// gemm ops share.
 #pragma once
 
 #include <cstdint>

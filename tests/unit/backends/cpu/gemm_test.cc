@@ -65,6 +65,52 @@ TEST(CpuGemm, AgreesWithTheReferenceForAllTransposes) {
   }
 }
 
+// Products of more than a million multiplications, which OpenBLAS and oneDNN share.
+TEST(CpuGemm, AgreesWithTheReferenceForLargeOddShapes) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{113, 107, 101},
+                                  {1, 1201, 1009},
+                                  {1201, 1, 1009},
+                                  {4, 523, 541},
+                                  {523, 8, 269},
+                                  {9, 353, 379},
+                                  {353, 61, 59},
+                                  {1031, 1021, 1},
+                                  {5, 7, 30011}}) {
+      ops::Gemm op{.transpose_a = transpose_a, .m = m, .n = n, .k = k};
+      op.transpose_b = random.Pick({Transpose::kNone, Transpose::kTranspose});
+      op.alpha = random.Pick({1.0, -0.5});
+      op.beta = random.Pick({0.0, 1.0, -1.5});
+      op.type = DataType::kF32;
+      ExpectLikeReference<float>(device, random, op, 4e-7);
+      op.type = DataType::kF64;
+      ExpectLikeReference<double>(device, random, op, 8e-16);
+    }
+  }
+}
+
+TEST(CpuGemm, OfFewVectorsSpreadsNaNOfItsFactors) {
+  TestDevice device;
+  const std::vector<double> zeros(1024 * 1024);
+  for (const double special : {std::numeric_limits<double>::quiet_NaN(), HUGE_VAL}) {
+    std::vector<double> vectors(2 * 1024);
+    vectors[1024 + 7] = special;
+    std::vector<double> c(2 * 1024, special);
+    ops::Gemm op{.type = DataType::kF64, .k = 1024, .lda = 1024, .ldb = 1024, .ldc = 1024};
+    op.m = 1024;
+    op.n = 2;
+    op.a = AddressOf(zeros);
+    op.b = AddressOf(vectors);
+    op.c = AddressOf(c);
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    EXPECT_THAT(absl::MakeSpan(c).first(1024), testing::Each(0));
+    EXPECT_THAT(absl::MakeSpan(c).subspan(1024), testing::Each(testing::IsNan()));
+  }
+}
+
 TEST(CpuGemm, OfNoRowsOrColumnsDoesNothing) {
   TestDevice device;
   EXPECT_THAT(device.Run(Op(ops::Gemm{.m = 0, .n = 3, .k = 2, .lda = 1, .ldb = 2, .ldc = 1})),
@@ -95,11 +141,11 @@ std::vector<float> Product(TestDevice& device, std::int64_t n, std::int64_t k, f
 }
 
 class CpuGemmOfSize : public testing::TestWithParam<std::int64_t> {};
-INSTANTIATE_TEST_SUITE_P(Sizes, CpuGemmOfSize, testing::Values(1, 5, 64, 300));
+INSTANTIATE_TEST_SUITE_P(Sizes, CpuGemmOfSize, testing::Values(1, 5, 64, 510));
 
 TEST_P(CpuGemmOfSize, WithBetaZeroDoesNotReadC) {
   TestDevice device;
-  EXPECT_THAT(Product(device, GetParam(), 2, 1, 1, kNaN, 1, 0), testing::Each(2));
+  EXPECT_THAT(Product(device, GetParam(), 4, 1, 1, kNaN, 1, 0), testing::Each(4));
 }
 
 TEST_P(CpuGemmOfSize, WithAlphaZeroDoesNotReadAAndB) {
