@@ -1,10 +1,15 @@
 // Blocks of A and B are rounded into workspace, and multiplied in f32: products of two 11-bit
-// factors are exact there.
+// factors are exact there. Where the processor multiplies bf16, blocks of it are left to that,
+// unless they have subnormal numbers, which it takes for 0.
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/multiversion.h"
+#include "backends/cpu/ops/bf16_product.h"
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/pointers.h"
 #include "backends/cpu/ops/vector_math.h"
@@ -14,11 +19,16 @@ namespace acceld::cpu {
 namespace {
 
 // Large enough that rounding a block costs little beside multiplying it, small enough for the
-// workspace a device keeps: two blocks take 6 MiB.
+// workspace a device keeps: two blocks take 6 MiB, and 3 MiB more in bf16.
 constexpr std::int64_t kBlockRows = 1536;
 constexpr std::int64_t kBlockDepth = 512;
 
 constexpr std::int64_t kRoundedPerThread = 16 * 1024;
+
+// Below this many multiplications, what oneDNN does around a product costs too much. Of fewer rows,
+// columns or depth it has no good kernel.
+constexpr double kNativeMultiplications = 200.0 * 200 * 200;
+constexpr std::int64_t kNativeSide = 32;
 
 // A block of a column-major matrix as stored.
 struct Block {
@@ -45,21 +55,59 @@ ACCELD_MULTIVERSION void RoundColumnToBf16(const float* source, float* target, s
   for (std::int64_t i = 0; i < n; ++i) target[i] = RoundToBf16(source[i]);
 }
 
-// Writes the block, rounded, to [rows, columns] adjacent elements.
-void RoundBlock(const Block& block, MixedPrecision precision, float* target, int threads) {
+// Writes bf16 itself. Returns whether any is subnormal.
+ACCELD_MULTIVERSION bool PackColumnAsBf16(const float* source, std::uint16_t* target,
+                                          std::int64_t n) {
+  std::uint32_t subnormals = 0;
+  ACCELD_INDEPENDENT_ELEMENTS
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float rounded = RoundToBf16(source[i]);
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(rounded);
+    // A NaN whose payload is in its lower half stays one.
+    target[i] = static_cast<std::uint16_t>((bits >> 16) | (rounded == rounded ? 0 : 0x40));
+    const std::uint32_t magnitude = bits & 0x7fffffff;
+    subnormals |= (magnitude - 1 < 0x7fffff) ? 1 : 0;
+  }
+  return subnormals != 0;
+}
+
+void ForEachColumn(const Block& block, int threads,
+                   absl::FunctionRef<void(const float* column, std::int64_t offset)> body) {
   const std::int64_t grain = std::max<std::int64_t>(1, kRoundedPerThread / block.rows);
-  const auto round = precision == MixedPrecision::kF16 ? RoundColumnToF16 : RoundColumnToBf16;
   ParallelFor(threads, block.columns, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t j = begin; j < end; ++j) {
-      round(block.data + j * block.ld, target + j * block.rows, block.rows);
-    }
+    for (std::int64_t j = begin; j < end; ++j) body(block.data + j * block.ld, j * block.rows);
   });
 }
 
-}  // namespace
+// Writes the block, rounded, to [rows, columns] adjacent elements.
+void RoundBlock(const Block& block, MixedPrecision precision, float* target, int threads) {
+  const auto round = precision == MixedPrecision::kF16 ? RoundColumnToF16 : RoundColumnToBf16;
+  ForEachColumn(block, threads, [&](const float* column, std::int64_t offset) {
+    round(column, target + offset, block.rows);
+  });
+}
 
-absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
-  MatrixProduct<float> product{
+// Likewise as bf16. False where any is subnormal.
+bool PackBlockAsBf16(const Block& block, std::uint16_t* target, int threads) {
+  std::atomic<bool> subnormals = false;
+  ForEachColumn(block, threads, [&](const float* column, std::int64_t offset) {
+    if (PackColumnAsBf16(column, target + offset, block.rows)) {
+      subnormals.store(true, std::memory_order_relaxed);
+    }
+  });
+  return !subnormals.load(std::memory_order_relaxed);
+}
+
+bool IsNative(const ops::GemmMixedPrecision& op) {
+  return op.precision == MixedPrecision::kBf16 && HasNativeBf16() &&
+         std::min({op.m, op.n, op.k}) >= kNativeSide &&
+         static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k) >=
+             kNativeMultiplications;
+}
+
+// Without factors.
+MatrixProduct<float> ToProduct(const ops::GemmMixedPrecision& op) {
+  return {
       .transpose_a = op.transpose_a,
       .transpose_b = op.transpose_b,
       .m = op.m,
@@ -74,19 +122,31 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
       .c = Pointer<float>(op.c),
       .ldc = op.ldc,
   };
+}
+
+}  // namespace
+
+absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
+  MatrixProduct<float> product = ToProduct(op);
+  const int threads = context.threads();
   if (op.m == 0 || op.n == 0 || op.k == 0 || op.alpha == 0) {
-    Multiply(product, context.threads());
+    Multiply(product, threads);
     return absl::OkStatus();
   }
 
+  const bool native = IsNative(op);
   const std::int64_t block_m = std::min(op.m, kBlockRows);
   const std::int64_t block_n = std::min(op.n, kBlockRows);
   const std::int64_t block_k = std::min(op.k, kBlockDepth);
+  const std::int64_t elements = (block_m + block_n) * block_k;
   ACCELD_ASSIGN_OR_RETURN(
       std::byte* const workspace,
-      context.Workspace(static_cast<std::uint64_t>((block_m + block_n) * block_k) * sizeof(float)));
+      context.Workspace(static_cast<std::uint64_t>(elements) *
+                        (sizeof(float) + (native ? sizeof(std::uint16_t) : 0))));
   float* const a = reinterpret_cast<float*>(workspace);
   float* const b = a + block_m * block_k;
+  std::uint16_t* const native_a = reinterpret_cast<std::uint16_t*>(a + elements);
+  std::uint16_t* const native_b = native_a + block_m * block_k;
   for (std::int64_t j = 0; j < op.n; j += block_n) {
     for (std::int64_t p = 0; p < op.k; p += block_k) {
       product.n = std::min(block_n, op.n - j);
@@ -94,18 +154,25 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
       product.beta = p == 0 ? op.beta : 1;
       const Block stored_b = StoredBlock(Pointer<const float>(op.b), op.ldb, op.transpose_b, p, j,
                                          product.k, product.n);
-      RoundBlock(stored_b, op.precision, b, context.threads());
       product.b = b;
       product.ldb = stored_b.rows;
+      const bool b_packed = native && PackBlockAsBf16(stored_b, native_b, threads);
+      bool b_rounded = false;
       for (std::int64_t i = 0; i < op.m; i += block_m) {
         product.m = std::min(block_m, op.m - i);
+        product.c = Pointer<float>(op.c) + i + j * op.ldc;
         const Block stored_a = StoredBlock(Pointer<const float>(op.a), op.lda, op.transpose_a, i, p,
                                            product.m, product.k);
-        RoundBlock(stored_a, op.precision, a, context.threads());
         product.a = a;
         product.lda = stored_a.rows;
-        product.c = Pointer<float>(op.c) + i + j * op.ldc;
-        Multiply(product, context.threads());
+        if (b_packed && PackBlockAsBf16(stored_a, native_a, threads) &&
+            MultiplyBf16(product, native_a, native_b)) {
+          continue;
+        }
+        if (!b_rounded) RoundBlock(stored_b, op.precision, b, threads);
+        b_rounded = true;
+        RoundBlock(stored_a, op.precision, a, threads);
+        Multiply(product, threads);
       }
     }
   }

@@ -248,6 +248,52 @@ TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceBeyondOneBlock) {
       2e-6);
 }
 
+// Large enough for the processor's own bf16 products.
+TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceForLargeProducts) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Transpose a : {Transpose::kNone, Transpose::kTranspose}) {
+    ops::GemmMixedPrecision op{.transpose_a = a, .m = 211, .n = 207, .k = 199};
+    op.transpose_b = random.Pick({Transpose::kNone, Transpose::kTranspose});
+    op.alpha = random.Pick({1.0f, -0.5f});
+    op.beta = random.Pick({0.0f, 1.0f, 1.5f});
+    ExpectLikeReference<float>(device, random, op, 2e-6);
+  }
+  ExpectLikeReference<float>(
+      device, random, ops::GemmMixedPrecision{.m = 487, .n = 33, .k = 523, .beta = -0.5f}, 2e-6);
+}
+
+// The only number of A that is not 0, at the end of its first column, times that of B, at the start
+// of its last; then B^T times A^T.
+TEST(CpuGemmMixedPrecision, KeepsSubnormalFactorsInLargeProducts) {
+  TestDevice device;
+  constexpr std::int64_t kSize = 256;
+  std::vector<float> a(kSize * kSize);
+  std::vector<float> b(kSize * kSize);
+  std::vector<float> c(kSize * kSize);
+  // In bf16 2^-130 is subnormal.
+  a[kSize - 1] = 0x1p-130f;
+  b[kSize * (kSize - 1)] = 0x1p100f;
+  for (const bool subnormal_in_a : {true, false}) {
+    ASSERT_THAT(device.Run(Op(ops::GemmMixedPrecision{
+                    .precision = MixedPrecision::kBf16,
+                    .transpose_a = subnormal_in_a ? Transpose::kNone : Transpose::kTranspose,
+                    .transpose_b = subnormal_in_a ? Transpose::kNone : Transpose::kTranspose,
+                    .m = kSize,
+                    .n = kSize,
+                    .k = kSize,
+                    .a = AddressOf(subnormal_in_a ? a : b),
+                    .lda = kSize,
+                    .b = AddressOf(subnormal_in_a ? b : a),
+                    .ldb = kSize,
+                    .c = AddressOf(c),
+                    .ldc = kSize})),
+                IsOk());
+    EXPECT_EQ(c.back(), 0x1p-30f);
+  }
+}
+
 TEST(CpuGemmMixedPrecision, RoundsEveryPatternAsTheConversionsDo) {
   TestDevice device;
   Random random;
