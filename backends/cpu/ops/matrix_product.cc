@@ -15,14 +15,24 @@ namespace {
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kScaledPerThread = 64 * 1024;
 
-// OpenBLAS has kernels for small products, of up to this many multiplications, that neither copy
-// their operands nor use a second thread.
+// OpenBLAS has kernels for small products, of up to this many multiplications, that do not copy
+// their operands and use one thread.
 constexpr double kSmallMultiplications = 100.0 * 100 * 100;
 
 // Beyond those, a product of so few rows or columns is faster as that many products of a matrix and
 // a vector, since OpenBLAS copies the matrix first. That takes longer where it has to transpose it.
 constexpr std::int64_t kFewVectors = 4;
 constexpr std::int64_t kFewVectorsTransposed = 8;
+
+// Fewer elements of each are not worth a call of their own.
+constexpr std::int64_t kMinVectorLength = 64;
+
+// Where two of the dimensions are below this, the third is cut into small products, unless it is
+// k and oneDNN does it.
+constexpr std::int64_t kSkinny = 64;
+
+// Pieces are as long as a multiple of what kernels take at once.
+constexpr std::int64_t kPieceStep = 16;
 
 // Of fewer columns with a transposed A, oneDNN's product is slow.
 constexpr std::int64_t kOneDnnColumns = 64;
@@ -142,6 +152,73 @@ void MultiplyVectors(const MatrixProduct<T>& p, int threads) {
   }
 }
 
+// Where k is 1 and C a row or a column: y = factor x + beta y.
+template <typename T>
+void MultiplyScalar(const MatrixProduct<T>& p) {
+  const bool column = p.n == 1;
+  const T factor = p.alpha * (column ? *p.b : *p.a);
+  const std::int64_t step_a = IsTransposed(p.transpose_a) ? p.lda : 1;
+  const std::int64_t step_b = IsTransposed(p.transpose_b) ? 1 : p.ldb;
+  const Vector<const T> x = column ? Vector<const T>{p.a, step_a} : Vector<const T>{p.b, step_b};
+  const Vector<T> y = {p.c, column ? 1 : p.ldc};
+  const std::int64_t length = std::max(p.m, p.n);
+  if (p.beta == 0) {
+    for (std::int64_t i = 0; i < length; ++i) y.data[i * y.stride] = factor * x.data[i * x.stride];
+    return;
+  }
+  for (std::int64_t i = 0; i < length; ++i) {
+    T& element = y.data[i * y.stride];
+    element = factor * x.data[i * x.stride] + p.beta * element;
+  }
+}
+
+// How many of a dimension make a small product, where the two others are `a` and `b`.
+std::int64_t PieceLength(std::int64_t a, std::int64_t b) {
+  const auto length = static_cast<std::int64_t>(kSmallMultiplications) / (a * b);
+  return length / kPieceStep * kPieceStep;
+}
+
+// As small products of some rows of C, or of some columns.
+template <typename T>
+void MultiplyPieces(const MatrixProduct<T>& p, int threads) {
+  const bool along_rows = p.m >= p.n;
+  const std::int64_t length = std::max(p.m, p.n);
+  const std::int64_t piece = PieceLength(std::min(p.m, p.n), p.k);
+  const std::int64_t pieces = (length + piece - 1) / piece;
+  ParallelFor(threads, pieces, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin * piece; i < std::min(end * piece, length); i += piece) {
+      MatrixProduct<T> part = p;
+      const std::int64_t size = std::min(piece, length - i);
+      if (along_rows) {
+        part.m = size;
+        part.a = RowOfA(p, i).data;
+        part.c = p.c + i;
+      } else {
+        part.n = size;
+        part.b = ColumnOfB(p, i).data;
+        part.c = p.c + i * p.ldc;
+      }
+      CallBlas(part);
+    }
+  });
+}
+
+// As a sum of small products.
+template <typename T>
+void MultiplyAlongDepth(const MatrixProduct<T>& p) {
+  const std::int64_t step_a = RowOfA(p, 0).stride;
+  const std::int64_t step_b = ColumnOfB(p, 0).stride;
+  const std::int64_t piece = PieceLength(p.m, p.n);
+  MatrixProduct<T> part = p;
+  for (std::int64_t i = 0; i < p.k; i += piece) {
+    part.k = std::min(piece, p.k - i);
+    part.a = p.a + i * step_a;
+    part.b = p.b + i * step_b;
+    CallBlas(part);
+    part.beta = 1;
+  }
+}
+
 template <typename T>
 void MultiplyToOneElement(const MatrixProduct<T>& p) {
   const T dot = Dot(p.k, RowOfA(p, 0), ColumnOfB(p, 0));
@@ -149,11 +226,23 @@ void MultiplyToOneElement(const MatrixProduct<T>& p) {
 }
 
 template <typename T>
+bool IsSmall(const MatrixProduct<T>& p) {
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <=
+         kSmallMultiplications;
+}
+
+template <typename T>
 bool IsFewVectors(const MatrixProduct<T>& p) {
+  if (p.k < kMinVectorLength) return false;
   if (p.n <= p.m) {
     return p.n <= (IsTransposed(p.transpose_a) ? kFewVectorsTransposed : kFewVectors);
   }
   return p.m <= (IsTransposed(p.transpose_b) ? kFewVectorsTransposed : kFewVectors);
+}
+
+template <typename T>
+bool IsSkinny(const MatrixProduct<T>& p) {
+  return p.k < kSkinny && std::min(p.m, p.n) < kSkinny;
 }
 
 // Without AVX-512 its product is not known to be faster than OpenBLAS's.
@@ -175,26 +264,35 @@ bool TryOneDnn(const MatrixProduct<float>& p) {
                     p.ldb, p.a, p.lda, p.beta, p.c, p.ldc) == dnnl_success;
 }
 
+// One call of OpenBLAS, or several.
+template <typename T>
+void MultiplyByBlas(const MatrixProduct<T>& p, int threads) {
+  std::optional<MutexLock> lock;
+  if (threads > 1) lock.emplace(ThreadedBlasMutex());
+  if (p.m == 1 && p.n == 1) {
+    MultiplyToOneElement(p);
+  } else if (IsSmall(p)) {
+    CallBlas(p);
+  } else if (IsFewVectors(p)) {
+    MultiplyVectors(p, threads);
+  } else if (std::max(p.m, p.n) < kSkinny) {
+    MultiplyAlongDepth(p);
+  } else {
+    CallBlas(p);
+  }
+}
+
 template <typename T>
 void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) {
     Scale(p, threads);
-    return;
-  }
-  const bool small =
-      static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <=
-      kSmallMultiplications;
-  const bool few_vectors = IsFewVectors(p);
-  if (!small && !few_vectors && TryOneDnn(p)) return;
-  std::optional<MutexLock> lock;
-  if (threads > 1) lock.emplace(ThreadedBlasMutex());
-  if (p.m == 1 && p.n == 1) {
-    MultiplyToOneElement(p);
-  } else if (!small && few_vectors) {
-    MultiplyVectors(p, threads);
-  } else {
-    CallBlas(p);
+  } else if (p.k == 1 && std::min(p.m, p.n) == 1) {
+    MultiplyScalar(p);
+  } else if (!IsSmall(p) && IsSkinny(p)) {
+    MultiplyPieces(p, threads);
+  } else if (IsSmall(p) || IsFewVectors(p) || !TryOneDnn(p)) {
+    MultiplyByBlas(p, threads);
   }
 }
 
