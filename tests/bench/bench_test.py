@@ -34,6 +34,14 @@ NAMES = """
     gemm_f32_1024_vs_best_t1 gemm_f32_1024_vs_best_t2
     gemm_bf16_1024_vs_f32_t1 gemm_bf16_1024_vs_f32_t2
     batched_gemm_f32_32x512_vs_loop_t1 batched_gemm_f32_32x512_vs_loop_t2
+    softmax_4096x4096_vs_memcpy_t1 softmax_4096x4096_vs_memcpy_t2
+    unary_exp_16M_vs_memcpy_t1 unary_exp_16M_vs_memcpy_t2
+    unary_relu_16M_vs_memcpy_t1 unary_relu_16M_vs_memcpy_t2
+    binary_add_16M_vs_triad_t1 binary_add_16M_vs_triad_t2
+    reduce_sum_16M_vs_read_t1 reduce_sum_16M_vs_read_t2
+    reduce_sum_cols_4096x4096_vs_read_t1 reduce_sum_cols_4096x4096_vs_read_t2
+    gather_256cols_sorted_vs_memcpy_t1 gather_256cols_sorted_vs_memcpy_t2
+    gather_256cols_random_vs_memcpy_t1 gather_256cols_random_vs_memcpy_t2
 """.split()
 
 

@@ -16,5 +16,6 @@ std::vector<Figure> IdleFigures();
 // Of the cpu device in process: tests/bench/cpu.
 std::vector<Figure> SmallOpFigures();
 std::vector<Figure> GemmFigures();
+std::vector<Figure> BandwidthFigures();
 
 }  // namespace acceld::bench
