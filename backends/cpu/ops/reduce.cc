@@ -1,76 +1,174 @@
 // The array is [outer, length, inner], folded over length. Sums are in double, so that they lose no
 // digits however long they are.
 //
-// A task folds one segment of the length for one chunk of adjacent outputs. Where there are few
-// outputs the length is cut into several segments, whose results are folded in order: cut by the
-// shape alone.
+// A task folds one segment of the length for one chunk of adjacent outputs, several rows at once.
+// Where there are few outputs the length is cut into several segments, whose results are folded in
+// order: cut by the shape alone. Where the outer dimension has many small parts, a loop of its own
+// goes through them.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include "backends/cpu/byte_ranges.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/multiversion.h"
 #include "backends/cpu/ops/fold.h"
 #include "backends/cpu/ops/pointers.h"
+#include "backends/cpu/ops/streaming_store.h"
 #include "backends/cpu/ops/vector_math.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
 namespace {
 
-// Outputs of a task: its accumulators stay in the first-level cache.
-constexpr std::int64_t kChunk = 512;
+// Accumulators of a task, 32 KiB: they stay in the second-level cache, and rows are read in pieces
+// long enough for the memory.
+constexpr std::int64_t kChunk = 4096;
+// Rows narrower than this are taken together as one of about kGroup elements.
+constexpr std::int64_t kNarrow = 64;
+constexpr std::int64_t kGroup = 512;
 // With at least this many tasks the length is not cut.
 constexpr std::int64_t kEnoughTasks = 128;
-// Segments have at least this many elements.
+// Segments have at least this many elements, and so many rows that their results are few beside
+// them.
 constexpr std::int64_t kSegmentElements = 16 * 1024;
+constexpr std::int64_t kSegmentRows = 128;
+// An outer part of fewer elements than this is small.
+constexpr std::int64_t kSmallPart = 512;
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 16 * 1024;
 
 constexpr std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-ACCELD_MULTIVERSION void AddRow(double* accumulators, const float* row, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) accumulators[i] += static_cast<double>(row[i]);
-}
-
-ACCELD_MULTIVERSION void MaxRow(double* accumulators, const float* row, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) {
-    accumulators[i] = Max(accumulators[i], static_cast<double>(row[i]));
-  }
-}
-
-ACCELD_MULTIVERSION void MinRow(double* accumulators, const float* row, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) {
-    accumulators[i] = Min(accumulators[i], static_cast<double>(row[i]));
-  }
-}
-
-// What differs between the reductions.
-struct Fold {
-  double start;
-  double (*adjacent)(const float* x, std::int64_t n);
-  void (*row)(double* accumulators, const float* row, std::int64_t n);
-  double (*combine)(double a, double b);
+struct Add {
+  static constexpr double kStart = 0;
+  ACCELD_INLINE static double Of(double a, double b) { return a + b; }
+};
+struct TakeLargest {
+  static constexpr double kStart = std::numeric_limits<double>::quiet_NaN();
+  ACCELD_INLINE static double Of(double a, double b) { return Max(a, b); }
+};
+struct TakeSmallest {
+  static constexpr double kStart = std::numeric_limits<double>::quiet_NaN();
+  ACCELD_INLINE static double Of(double a, double b) { return Min(a, b); }
 };
 
-Fold FoldFor(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::kSum:
-    case ReduceOp::kMean:
-      return {0, Sum, AddRow, [](double a, double b) { return a + b; }};
-    case ReduceOp::kMax:
-      return {std::numeric_limits<double>::quiet_NaN(),
-              [](const float* x, std::int64_t n) -> double { return Largest(x, n); }, MaxRow,
-              [](double a, double b) { return Max(a, b); }};
-    case ReduceOp::kMin:
-      break;
+// Folds one column of kRows rows.
+template <typename Fold, std::int64_t kRows>
+ACCELD_INLINE double FoldColumn(const float* row, std::int64_t pitch) {
+  if constexpr (kRows == 1) {
+    return static_cast<double>(*row);
+  } else {
+    return Fold::Of(FoldColumn<Fold, kRows / 2>(row, pitch),
+                    FoldColumn<Fold, kRows / 2>(row + kRows / 2 * pitch, pitch));
   }
-  return {std::numeric_limits<double>::quiet_NaN(),
-          [](const float* x, std::int64_t n) -> double { return Smallest(x, n); }, MinRow,
-          [](double a, double b) { return Min(a, b); }};
+}
+
+// Folds kRows rows into the accumulators. The next rows are fetched ahead: the processor does not
+// guess that many sequences at once.
+template <typename Fold, std::int64_t kRows>
+ACCELD_MULTIVERSION void FoldRows(double* accumulators, const float* rows, std::int64_t pitch,
+                                  std::int64_t width) {
+  constexpr std::int64_t kPiece = 64;
+  std::int64_t i = 0;
+  for (; i + kPiece <= width; i += kPiece) {
+    for (std::int64_t row = kRows; row < 2 * kRows; ++row) {
+      for (std::int64_t line = 0; line < kPiece; line += 16) {
+        __builtin_prefetch(rows + row * pitch + i + line, /*rw=*/0, /*locality=*/2);
+      }
+    }
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t j = i; j < i + kPiece; ++j) {
+      accumulators[j] = Fold::Of(accumulators[j], FoldColumn<Fold, kRows>(rows + j, pitch));
+    }
+  }
+  ACCELD_INDEPENDENT_ELEMENTS
+  for (std::int64_t j = i; j < width; ++j) {
+    accumulators[j] = Fold::Of(accumulators[j], FoldColumn<Fold, kRows>(rows + j, pitch));
+  }
+}
+
+// Folds any number of rows into the accumulators.
+template <typename Fold>
+void FoldAllRows(double* accumulators, const float* rows, std::int64_t count, std::int64_t pitch,
+                 std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width);
+  if (i + 4 <= count) {
+    FoldRows<Fold, 4>(accumulators, rows + i * pitch, pitch, width);
+    i += 4;
+  }
+  if (i + 2 <= count) {
+    FoldRows<Fold, 2>(accumulators, rows + i * pitch, pitch, width);
+    i += 2;
+  }
+  if (i < count) FoldRows<Fold, 1>(accumulators, rows + i * pitch, pitch, width);
+}
+
+// results[i] folded with others[i].
+template <typename Fold>
+ACCELD_MULTIVERSION void FoldResults(double* results, const double* others, std::int64_t n) {
+  ACCELD_INDEPENDENT_ELEMENTS
+  for (std::int64_t i = 0; i < n; ++i) results[i] = Fold::Of(results[i], others[i]);
+}
+
+// Folds rows of `width` adjacent elements each, of which several make a row of a group.
+template <typename Fold>
+void FoldNarrowRows(double* accumulators, const float* rows, std::int64_t count,
+                    std::int64_t width) {
+  std::int64_t group = kGroup / width;
+  std::fill(accumulators + width, accumulators + group * width, Fold::kStart);
+  const std::int64_t rest = count % group;
+  FoldAllRows<Fold>(accumulators, rows, count / group, group * width, group * width);
+  FoldAllRows<Fold>(accumulators, rows + (count - rest) * width, 1, 0, rest * width);
+  for (; group > 1; group -= group / 2) {
+    FoldResults<Fold>(accumulators, accumulators + (group - group / 2) * width, group / 2 * width);
+  }
+}
+
+ACCELD_MULTIVERSION void Divide(const double* results, double divisor, float* output,
+                                std::int64_t n) {
+  ACCELD_INDEPENDENT_ELEMENTS
+  for (std::int64_t i = 0; i < n; ++i) output[i] = static_cast<float>(results[i] / divisor);
+}
+
+// Small parts of adjacent elements, [outer, length].
+template <typename Fold>
+ACCELD_MULTIVERSION void FoldSmallRows(const float* x, std::int64_t outer, std::int64_t length,
+                                       double divisor, float* output) {
+  constexpr std::int64_t kLanes = 8;
+  for (std::int64_t row = 0; row < outer; ++row, x += length) {
+    double lanes[kLanes];
+    double result = Fold::kStart;
+    std::int64_t i = 0;
+    if (length >= kLanes) {
+      for (; i < kLanes; ++i) lanes[i] = static_cast<double>(x[i]);
+      for (; i + kLanes <= length; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+          lanes[lane] = Fold::Of(lanes[lane], static_cast<double>(x[i + lane]));
+        }
+      }
+      result = Fold::Of(Fold::Of(Fold::Of(lanes[0], lanes[1]), Fold::Of(lanes[2], lanes[3])),
+                        Fold::Of(Fold::Of(lanes[4], lanes[5]), Fold::Of(lanes[6], lanes[7])));
+    }
+    for (; i < length; ++i) result = Fold::Of(result, static_cast<double>(x[i]));
+    output[row] = static_cast<float>(result / divisor);
+  }
+}
+
+// Small parts, [outer, length, inner].
+template <typename Fold>
+ACCELD_MULTIVERSION void FoldSmallParts(const float* x, std::int64_t outer, std::int64_t length,
+                                        std::int64_t inner, double divisor, float* output) {
+  for (std::int64_t part = 0; part < outer; ++part, x += length * inner, output += inner) {
+    for (std::int64_t i = 0; i < inner; ++i) {
+      double result = static_cast<double>(x[i]);
+      for (std::int64_t j = 1; j < length; ++j) {
+        result = Fold::Of(result, static_cast<double>(x[j * inner + i]));
+      }
+      output[i] = static_cast<float>(result / divisor);
+    }
+  }
 }
 
 struct Cut {
@@ -78,6 +176,7 @@ struct Cut {
   std::int64_t length;
   std::int64_t inner;
   std::int64_t chunks;
+  std::int64_t width;
   std::int64_t segments;
   std::int64_t rows_per_segment;
 };
@@ -88,80 +187,134 @@ Cut CutByShape(const Shape& shape, std::size_t axis) {
   cut.length = shape[axis];
   cut.inner = shape.Product(axis + 1, shape.rank());
   cut.chunks = CeilDivide(cut.inner, kChunk);
-  const std::int64_t width = std::min(cut.inner, kChunk);
+  cut.width = CeilDivide(cut.inner, cut.chunks);
   const std::int64_t most = std::max<std::int64_t>(1, kEnoughTasks / (cut.outer * cut.chunks));
   cut.rows_per_segment =
-      std::max({std::int64_t{1}, kSegmentElements / width, CeilDivide(cut.length, most)});
+      std::max({kSegmentRows, kSegmentElements / cut.width, CeilDivide(cut.length, most)});
   cut.segments = CeilDivide(cut.length, cut.rows_per_segment);
   return cut;
 }
 
+// The reductions that differ in `Fold`. `adjacent` folds adjacent elements.
+template <typename Fold>
+class Reduction {
+ public:
+  using Adjacent = double (*)(const float* x, std::int64_t n);
+
+  Reduction(const ops::Reduce& op, Adjacent adjacent)
+      : cut_(CutByShape(op.shape, static_cast<std::size_t>(op.axis))),
+        adjacent_(adjacent),
+        input_(Pointer<const float>(op.input)),
+        output_(Pointer<float>(op.output)),
+        divisor_(op.op == ReduceOp::kMean ? static_cast<double>(cut_.length) : 1) {}
+
+  absl::Status Run(CpuContext& context) {
+    if (cut_.length * cut_.inner < kSmallPart) {
+      RunSmallParts(context.threads());
+      return absl::OkStatus();
+    }
+    const std::int64_t outputs = cut_.outer * cut_.inner;
+    if (cut_.segments > 1) {
+      ACCELD_ASSIGN_OR_RETURN(std::byte* const workspace,
+                              context.Workspace(static_cast<std::uint64_t>(
+                                  cut_.segments * outputs * std::int64_t{sizeof(double)})));
+      partial_ = reinterpret_cast<double*>(workspace);
+    }
+    ParallelFor(
+        context.threads(), cut_.outer * cut_.chunks * cut_.segments,
+        std::max<std::int64_t>(1, kElementsPerThread / (cut_.rows_per_segment * cut_.width)),
+        [this](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t task = begin; task < end; ++task) RunTask(task);
+        });
+    if (partial_ == nullptr) return absl::OkStatus();
+    ParallelFor(context.threads(), outputs, CeilDivide(kElementsPerThread, cut_.segments),
+                [this, outputs](std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t segment = 1; segment < cut_.segments; ++segment) {
+                    FoldResults<Fold>(partial_ + begin, partial_ + segment * outputs + begin,
+                                      end - begin);
+                  }
+                  Divide(partial_ + begin, divisor_, output_ + begin, end - begin);
+                });
+    return absl::OkStatus();
+  }
+
+ private:
+  void RunSmallParts(int threads) const {
+    const std::int64_t part = cut_.length * cut_.inner;
+    ParallelFor(threads, cut_.outer, CeilDivide(kElementsPerThread, part),
+                [this, part](std::int64_t begin, std::int64_t end) {
+                  const float* x = input_ + begin * part;
+                  float* output = output_ + begin * cut_.inner;
+                  if (cut_.inner == 1) {
+                    FoldSmallRows<Fold>(x, end - begin, cut_.length, divisor_, output);
+                  } else {
+                    FoldSmallParts<Fold>(x, end - begin, cut_.length, cut_.inner, divisor_, output);
+                  }
+                });
+  }
+
+  void RunTask(std::int64_t task) const {
+    const std::int64_t segment = task % cut_.segments;
+    const std::int64_t chunk = task / cut_.segments % cut_.chunks;
+    const std::int64_t outer = task / cut_.segments / cut_.chunks;
+    const std::int64_t first_row = segment * cut_.rows_per_segment;
+    const std::int64_t rows = std::min(cut_.rows_per_segment, cut_.length - first_row);
+    const std::int64_t column = chunk * cut_.width;
+    const std::int64_t width = std::min(cut_.width, cut_.inner - column);
+    const float* row = input_ + (outer * cut_.length + first_row) * cut_.inner + column;
+
+    double accumulators[kChunk];
+    std::fill(accumulators, accumulators + width, Fold::kStart);
+    if (cut_.inner == 1) {
+      accumulators[0] = adjacent_(row, rows);
+    } else if (cut_.inner < kNarrow) {
+      FoldNarrowRows<Fold>(accumulators, row, rows, width);
+    } else {
+      FoldAllRows<Fold>(accumulators, row, rows, cut_.inner, width);
+    }
+    const std::int64_t first_output = outer * cut_.inner + column;
+    if (partial_ != nullptr) {
+      std::copy(accumulators, accumulators + width,
+                partial_ + segment * cut_.outer * cut_.inner + first_output);
+    } else {
+      Divide(accumulators, divisor_, output_ + first_output, width);
+    }
+  }
+
+  const Cut cut_;
+  const Adjacent adjacent_;
+  const float* const input_;
+  float* const output_;
+  const double divisor_;
+  // [segments, outer, inner] where the length is cut, at most kEnoughTasks * kChunk elements.
+  double* partial_ = nullptr;
+};
+
 }  // namespace
 
 absl::Status Run(const ops::Reduce& op, CpuContext& context) {
-  const std::size_t axis = static_cast<std::size_t>(op.axis);
-  if (op.OutputCount() == 0) return absl::OkStatus();
-  const Cut cut = CutByShape(op.shape, axis);
-  const Fold fold = FoldFor(op.op);
-  const float* const input = Pointer<const float>(op.input);
-  float* const output = Pointer<float>(op.output);
-  const std::int64_t outputs = cut.outer * cut.inner;
-  const double divisor = op.op == ReduceOp::kMean ? static_cast<double>(cut.length) : 1;
-
-  // [segments, outputs]; at most kEnoughTasks * kChunk, since the length is cut for few chunks
-  // only.
-  double* partial = nullptr;
-  if (cut.segments > 1) {
-    ACCELD_ASSIGN_OR_RETURN(
-        std::byte* const workspace,
-        context.Workspace(static_cast<std::uint64_t>(cut.segments * outputs) * sizeof(double)));
-    partial = reinterpret_cast<double*>(workspace);
+  const std::int64_t outputs = op.OutputCount();
+  if (outputs == 0) return absl::OkStatus();
+  if (op.shape[static_cast<std::size_t>(op.axis)] == 1) {
+    const auto copy = IsStreamed(outputs) ? StreamBytes : CopyBytes;
+    copy(Pointer<std::byte>(op.output), Pointer<const std::byte>(op.input),
+         static_cast<std::uint64_t>(outputs) * sizeof(float), context.threads());
+    return absl::OkStatus();
   }
-
-  const auto run_task = [&](std::int64_t task) {
-    const std::int64_t segment = task % cut.segments;
-    const std::int64_t chunk = task / cut.segments % cut.chunks;
-    const std::int64_t outer = task / cut.segments / cut.chunks;
-    const std::int64_t first_row = segment * cut.rows_per_segment;
-    const std::int64_t rows = std::min(cut.rows_per_segment, cut.length - first_row);
-    const std::int64_t column = chunk * kChunk;
-    const std::int64_t width = std::min(kChunk, cut.inner - column);
-    const float* row = input + (outer * cut.length + first_row) * cut.inner + column;
-
-    double accumulators[kChunk];
-    if (cut.inner == 1) {
-      accumulators[0] = fold.adjacent(row, rows);
-    } else {
-      std::fill(accumulators, accumulators + width, fold.start);
-      for (std::int64_t i = 0; i < rows; ++i) fold.row(accumulators, row + i * cut.inner, width);
-    }
-    const std::int64_t first_output = outer * cut.inner + column;
-    for (std::int64_t i = 0; i < width; ++i) {
-      if (partial != nullptr) {
-        partial[segment * outputs + first_output + i] = accumulators[i];
-      } else {
-        output[first_output + i] = static_cast<float>(accumulators[i] / divisor);
-      }
-    }
-  };
-
-  const std::int64_t task_elements = cut.rows_per_segment * std::min(cut.inner, kChunk);
-  ParallelFor(context.threads(), cut.outer * cut.chunks * cut.segments,
-              std::max<std::int64_t>(1, kElementsPerThread / task_elements),
-              [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t task = begin; task < end; ++task) run_task(task);
-              });
-
-  if (partial != nullptr) {
-    for (std::int64_t i = 0; i < outputs; ++i) {
-      double result = partial[i];
-      for (std::int64_t segment = 1; segment < cut.segments; ++segment) {
-        result = fold.combine(result, partial[segment * outputs + i]);
-      }
-      output[i] = static_cast<float>(result / divisor);
-    }
+  switch (op.op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kMean:
+      return Reduction<Add>(op, Sum).Run(context);
+    case ReduceOp::kMax:
+      return Reduction<TakeLargest>(
+                 op, [](const float* x, std::int64_t n) -> double { return Largest(x, n); })
+          .Run(context);
+    case ReduceOp::kMin:
+      break;
   }
-  return absl::OkStatus();
+  return Reduction<TakeSmallest>(
+             op, [](const float* x, std::int64_t n) -> double { return Smallest(x, n); })
+      .Run(context);
 }
 
 }  // namespace acceld::cpu
