@@ -17,5 +17,6 @@ std::vector<Figure> IdleFigures();
 std::vector<Figure> SmallOpFigures();
 std::vector<Figure> GemmFigures();
 std::vector<Figure> BandwidthFigures();
+std::vector<Figure> ShapeCliffFigures();
 
 }  // namespace acceld::bench

@@ -55,7 +55,7 @@ std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
   for (const auto& group :
        {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(), ProgramFigures(),
-        IdleFigures(), SmallOpFigures(), GemmFigures(), BandwidthFigures()}) {
+        IdleFigures(), SmallOpFigures(), GemmFigures(), BandwidthFigures(), ShapeCliffFigures()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;
