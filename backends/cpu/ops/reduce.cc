@@ -3,11 +3,13 @@
 //
 // A task folds one segment of the length for one chunk of adjacent outputs, several rows at once.
 // Where there are few outputs the length is cut into several segments, whose results are folded in
-// order: cut by the shape alone. Where the outer dimension has many small parts, a loop of its own
-// goes through them.
+// order: cut by the shape alone. Short lengths, and many small parts of an outer dimension, have
+// loops of their own.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "backends/cpu/byte_ranges.h"
 #include "backends/cpu/kernels.h"
@@ -33,6 +35,9 @@ constexpr std::int64_t kEnoughTasks = 128;
 // them.
 constexpr std::int64_t kSegmentElements = 16 * 1024;
 constexpr std::int64_t kSegmentRows = 128;
+// Lengths up to this have no accumulators.
+constexpr std::int64_t kShortest = 2;
+constexpr std::int64_t kLongestShort = 8;
 // An outer part of fewer elements than this is small.
 constexpr std::int64_t kSmallPart = 512;
 // Less is not worth a thread, in elements.
@@ -64,15 +69,15 @@ ACCELD_INLINE double FoldColumn(const float* row, std::int64_t pitch) {
   }
 }
 
-// Folds kRows rows into the accumulators. The next rows are fetched ahead: the processor does not
-// guess that many sequences at once.
+// Folds kRows rows into the accumulators. Where `fetch` is set the next kRows are fetched ahead:
+// the processor does not guess that many sequences at once.
 template <typename Fold, std::int64_t kRows>
 ACCELD_MULTIVERSION void FoldRows(double* accumulators, const float* rows, std::int64_t pitch,
-                                  std::int64_t width) {
+                                  std::int64_t width, bool fetch) {
   constexpr std::int64_t kPiece = 64;
   std::int64_t i = 0;
   for (; i + kPiece <= width; i += kPiece) {
-    for (std::int64_t row = kRows; row < 2 * kRows; ++row) {
+    for (std::int64_t row = kRows; fetch && row < 2 * kRows; ++row) {
       for (std::int64_t line = 0; line < kPiece; line += 16) {
         __builtin_prefetch(rows + row * pitch + i + line, /*rw=*/0, /*locality=*/2);
       }
@@ -93,16 +98,20 @@ template <typename Fold>
 void FoldAllRows(double* accumulators, const float* rows, std::int64_t count, std::int64_t pitch,
                  std::int64_t width) {
   std::int64_t i = 0;
-  for (; i + 8 <= count; i += 8) FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width);
+  for (; i + 8 <= count; i += 8) {
+    FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/i + 16 <= count);
+  }
   if (i + 4 <= count) {
-    FoldRows<Fold, 4>(accumulators, rows + i * pitch, pitch, width);
+    FoldRows<Fold, 4>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
     i += 4;
   }
   if (i + 2 <= count) {
-    FoldRows<Fold, 2>(accumulators, rows + i * pitch, pitch, width);
+    FoldRows<Fold, 2>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
     i += 2;
   }
-  if (i < count) FoldRows<Fold, 1>(accumulators, rows + i * pitch, pitch, width);
+  if (i < count) {
+    FoldRows<Fold, 1>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
+  }
 }
 
 // results[i] folded with others[i].
@@ -126,16 +135,16 @@ void FoldNarrowRows(double* accumulators, const float* rows, std::int64_t count,
   }
 }
 
-ACCELD_MULTIVERSION void Divide(const double* results, double divisor, float* output,
+ACCELD_MULTIVERSION void Finish(const double* results, double scale, float* output,
                                 std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) output[i] = static_cast<float>(results[i] / divisor);
+  for (std::int64_t i = 0; i < n; ++i) output[i] = static_cast<float>(results[i] * scale);
 }
 
 // Small parts of adjacent elements, [outer, length].
 template <typename Fold>
 ACCELD_MULTIVERSION void FoldSmallRows(const float* x, std::int64_t outer, std::int64_t length,
-                                       double divisor, float* output) {
+                                       double scale, float* output) {
   constexpr std::int64_t kLanes = 8;
   for (std::int64_t row = 0; row < outer; ++row, x += length) {
     double lanes[kLanes];
@@ -152,23 +161,63 @@ ACCELD_MULTIVERSION void FoldSmallRows(const float* x, std::int64_t outer, std::
                         Fold::Of(Fold::Of(lanes[4], lanes[5]), Fold::Of(lanes[6], lanes[7])));
     }
     for (; i < length; ++i) result = Fold::Of(result, static_cast<double>(x[i]));
-    output[row] = static_cast<float>(result / divisor);
+    output[row] = static_cast<float>(result * scale);
   }
 }
 
 // Small parts, [outer, length, inner].
 template <typename Fold>
 ACCELD_MULTIVERSION void FoldSmallParts(const float* x, std::int64_t outer, std::int64_t length,
-                                        std::int64_t inner, double divisor, float* output) {
+                                        std::int64_t inner, double scale, float* output) {
   for (std::int64_t part = 0; part < outer; ++part, x += length * inner, output += inner) {
     for (std::int64_t i = 0; i < inner; ++i) {
       double result = static_cast<double>(x[i]);
       for (std::int64_t j = 1; j < length; ++j) {
         result = Fold::Of(result, static_cast<double>(x[j * inner + i]));
       }
-      output[i] = static_cast<float>(result / divisor);
+      output[i] = static_cast<float>(result * scale);
     }
   }
+}
+
+// Folds one column of kLength elements.
+template <typename Fold, std::int64_t kLength>
+ACCELD_INLINE double FoldShortColumn(const float* x, std::int64_t pitch) {
+  if constexpr (kLength == 1) {
+    return static_cast<double>(*x);
+  } else {
+    return Fold::Of(FoldShortColumn<Fold, kLength - 1>(x, pitch),
+                    static_cast<double>(x[(kLength - 1) * pitch]));
+  }
+}
+
+// The first `width` columns of `outer` parts [kLength, inner].
+template <typename Fold, std::int64_t kLength>
+ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std::int64_t inner,
+                                        std::int64_t width, double scale, float* output) {
+  if (inner == 1) {
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < outer; ++i) {
+      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i * kLength, 1) * scale);
+    }
+    return;
+  }
+  for (std::int64_t part = 0; part < outer; ++part, x += kLength * inner, output += inner) {
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < width; ++i) {
+      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
+    }
+  }
+}
+
+using ShortLoop = void (*)(const float* x, std::int64_t outer, std::int64_t inner,
+                           std::int64_t width, double scale, float* output);
+
+template <typename Fold, std::size_t... kOffsets>
+ShortLoop ShortLoopFor(std::int64_t length, std::index_sequence<kOffsets...> /*all*/) {
+  constexpr std::array<ShortLoop, sizeof...(kOffsets)> kLoops = {
+      FoldShortParts<Fold, kShortest + static_cast<std::int64_t>(kOffsets)>...};
+  return kLoops[static_cast<std::size_t>(length - kShortest)];
 }
 
 struct Cut {
@@ -206,9 +255,13 @@ class Reduction {
         adjacent_(adjacent),
         input_(Pointer<const float>(op.input)),
         output_(Pointer<float>(op.output)),
-        divisor_(op.op == ReduceOp::kMean ? static_cast<double>(cut_.length) : 1) {}
+        scale_(op.op == ReduceOp::kMean ? 1 / static_cast<double>(cut_.length) : 1) {}
 
   absl::Status Run(CpuContext& context) {
+    if (cut_.length <= kLongestShort) {
+      RunShortLengths(context.threads());
+      return absl::OkStatus();
+    }
     if (cut_.length * cut_.inner < kSmallPart) {
       RunSmallParts(context.threads());
       return absl::OkStatus();
@@ -233,12 +286,33 @@ class Reduction {
                     FoldResults<Fold>(partial_ + begin, partial_ + segment * outputs + begin,
                                       end - begin);
                   }
-                  Divide(partial_ + begin, divisor_, output_ + begin, end - begin);
+                  Finish(partial_ + begin, scale_, output_ + begin, end - begin);
                 });
     return absl::OkStatus();
   }
 
  private:
+  void RunShortLengths(int threads) const {
+    const ShortLoop loop =
+        ShortLoopFor<Fold>(cut_.length, std::make_index_sequence<kLongestShort - kShortest + 1>());
+    const std::int64_t part = cut_.length * cut_.inner;
+    ParallelFor(threads, cut_.outer * cut_.chunks,
+                CeilDivide(kElementsPerThread, cut_.length * cut_.width),
+                [this, loop, part](std::int64_t begin, std::int64_t end) {
+                  if (cut_.chunks == 1) {
+                    return loop(input_ + begin * part, end - begin, cut_.inner, cut_.inner, scale_,
+                                output_ + begin * cut_.inner);
+                  }
+                  for (std::int64_t task = begin; task < end; ++task) {
+                    const std::int64_t outer = task / cut_.chunks;
+                    const std::int64_t column = task % cut_.chunks * cut_.width;
+                    loop(input_ + outer * part + column, 1, cut_.inner,
+                         std::min(cut_.width, cut_.inner - column), scale_,
+                         output_ + outer * cut_.inner + column);
+                  }
+                });
+  }
+
   void RunSmallParts(int threads) const {
     const std::int64_t part = cut_.length * cut_.inner;
     ParallelFor(threads, cut_.outer, CeilDivide(kElementsPerThread, part),
@@ -246,9 +320,9 @@ class Reduction {
                   const float* x = input_ + begin * part;
                   float* output = output_ + begin * cut_.inner;
                   if (cut_.inner == 1) {
-                    FoldSmallRows<Fold>(x, end - begin, cut_.length, divisor_, output);
+                    FoldSmallRows<Fold>(x, end - begin, cut_.length, scale_, output);
                   } else {
-                    FoldSmallParts<Fold>(x, end - begin, cut_.length, cut_.inner, divisor_, output);
+                    FoldSmallParts<Fold>(x, end - begin, cut_.length, cut_.inner, scale_, output);
                   }
                 });
   }
@@ -277,7 +351,7 @@ class Reduction {
       std::copy(accumulators, accumulators + width,
                 partial_ + segment * cut_.outer * cut_.inner + first_output);
     } else {
-      Divide(accumulators, divisor_, output_ + first_output, width);
+      Finish(accumulators, scale_, output_ + first_output, width);
     }
   }
 
@@ -285,7 +359,7 @@ class Reduction {
   const Adjacent adjacent_;
   const float* const input_;
   float* const output_;
-  const double divisor_;
+  const double scale_;
   // [segments, outer, inner] where the length is cut, at most kEnoughTasks * kChunk elements.
   double* partial_ = nullptr;
 };

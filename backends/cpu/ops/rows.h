@@ -36,7 +36,7 @@ inline void CopyRow(const float* source, float* target, std::int64_t columns) {
 // The same past the caches; the caller calls FinishStreaming.
 inline void StreamRow(const float* source, float* target, std::int64_t columns) {
   const std::int64_t head = ElementsToLine(target, columns);
-  CopyRow(source, target, head);
+  if (head > 0) CopyRow(source, target, head);
   std::int64_t i = head;
   for (; i + kStreamedBlock <= columns; i += kStreamedBlock) StreamBlock(source + i, target + i);
   if (i < columns) CopyRow(source + i, target + i, columns - i);
