@@ -16,6 +16,8 @@
 #include "backends/cpu/multiversion.h"
 #include "backends/cpu/ops/pointers.h"
 #include "backends/cpu/ops/softmax_columns.h"
+#include "backends/cpu/ops/softmax_sizes.h"
+#include "backends/cpu/ops/softmax_tiles.h"
 #include "backends/cpu/ops/streaming_store.h"
 #include "backends/cpu/ops/vector_math.h"
 #include "backends/cpu/parallel.h"
@@ -25,15 +27,14 @@ namespace {
 
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 4 * 1024;
+// A shorter row is more of a tile's.
+constexpr std::int64_t kShortestRow = 32;
 // A row of up to this many elements, 64 KiB, is in the second-level cache when it is read again.
 constexpr std::int64_t kLongestRow = 16 * 1024;
 // Elements that are exponentiated together; a row is padded to a multiple.
 constexpr std::int64_t kBlock = 32;
 // Exponentials that add up in f32.
 constexpr std::int64_t kPiece = 512;
-// Small parts that are taken together.
-constexpr std::int64_t kSmallElements = 1024;
-constexpr std::int64_t kSmallPart = 512;
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -41,19 +42,21 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 ACCELD_INLINE float Larger(float a, float b) { return b > a ? b : a; }
 
 ACCELD_MULTIVERSION float LargestOf(const float* x, std::int64_t n) {
-  constexpr std::int64_t kLanes = 64;
-  float lanes[kLanes];
+  float lanes[kBlock];
   for (float& lane : lanes) lane = kMinusInfinity;
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+  for (; i + kBlock <= n; i += kBlock) {
+    for (std::int64_t lane = 0; lane < kBlock; ++lane) {
       lanes[lane] = Larger(lanes[lane], x[i + lane]);
     }
   }
   for (std::int64_t lane = 0; i < n; ++i, ++lane) lanes[lane] = Larger(lanes[lane], x[i]);
-  float largest = kMinusInfinity;
-  for (const float lane : lanes) largest = Larger(largest, lane);
-  return largest;
+  for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
+    for (std::int64_t lane = 0; lane < half; ++lane) {
+      lanes[lane] = Larger(lanes[lane], lanes[lane + half]);
+    }
+  }
+  return lanes[0];
 }
 
 // e = exp(x - shift), and their sum. `n` is a multiple of kBlock. Fetches as much from `next` on.
@@ -76,9 +79,10 @@ ACCELD_MULTIVERSION double ExpAndSum(const float* x, float shift, float* e, std:
       sums[lane] += static_cast<double>(lanes[lane]);
     }
   }
-  double sum = 0;
-  for (const double lane : sums) sum += lane;
-  return sum;
+  for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
+    for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  }
+  return sums[0];
 }
 
 ACCELD_MULTIVERSION void Scale(const float* e, float factor, float* y, std::int64_t n) {
@@ -128,53 +132,10 @@ void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n, bo
   FinishStreaming();
 }
 
-ACCELD_MULTIVERSION void ExpOfDifferences(const float* x, const float* shifts, float* e,
-                                          std::int64_t n) {
+// Of an element by itself: 1, but NaN of NaN and infinity.
+ACCELD_MULTIVERSION void SoftmaxOfSingles(const float* x, float* y, std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) e[i] = Exp(x[i] - shifts[i]);
-}
-
-ACCELD_MULTIVERSION void Multiply(const float* e, const float* factors, float* y, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = e[i] * factors[i];
-}
-
-// Calls value(column, pitch) for each column of each part, and writes what it returns to all of the
-// column in `values`.
-template <typename Value>
-ACCELD_INLINE void SpreadOverColumns(std::int64_t parts, std::int64_t length, std::int64_t inner,
-                                     const float* x, float* values, Value value) {
-  for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      const std::int64_t first = part * length * inner + i;
-      const float result = value(x + first);
-      for (std::int64_t j = 0; j < length; ++j) values[first + j * inner] = result;
-    }
-  }
-}
-
-// [outer, length, inner], whose parts of length * inner elements are small.
-void SoftmaxSmallParts(const float* x, float* y, std::int64_t outer, std::int64_t length,
-                       std::int64_t inner) {
-  float e[kSmallElements];
-  float values[kSmallElements];
-  const std::int64_t part = length * inner;
-  const std::int64_t together = kSmallElements / part;
-  for (; outer > 0; outer -= together, x += together * part, y += together * part) {
-    const std::int64_t parts = std::min(together, outer);
-    SpreadOverColumns(parts, length, inner, x, values, [=](const float* column) {
-      float largest = column[0];
-      for (std::int64_t j = 1; j < length; ++j) largest = Larger(largest, column[j * inner]);
-      return largest == kMinusInfinity ? 0.0f : largest;
-    });
-    ExpOfDifferences(x, values, e, parts * part);
-    SpreadOverColumns(parts, length, inner, e, values, [=](const float* column) {
-      double sum = 0;
-      for (std::int64_t j = 0; j < length; ++j) sum += static_cast<double>(column[j * inner]);
-      return static_cast<float>(1 / sum);
-    });
-    Multiply(e, values, y, parts * part);
-  }
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] - x[i] + 1;
 }
 
 }  // namespace
@@ -187,22 +148,25 @@ absl::Status Run(const ops::Softmax& op, CpuContext& context) {
   if (outer == 0 || length == 0 || inner == 0) return absl::OkStatus();
   const float* input = Pointer<const float>(op.input);
   float* output = Pointer<float>(op.output);
-  const std::int64_t part = length * inner;
-  const bool rows = inner == 1 && length >= kBlock && length <= kLongestRow;
-  if (!rows && part > kSmallPart) {
-    return SoftmaxColumns(input, output, {.outer = outer, .length = length, .inner = inner},
-                          context);
+  const std::int64_t count = outer * length * inner;
+  if (length == 1) {
+    ParallelFor(context.threads(), count, kElementsPerThread,
+                [=](std::int64_t begin, std::int64_t end) {
+                  SoftmaxOfSingles(input + begin, output + begin, end - begin);
+                });
+    return absl::OkStatus();
   }
-  const bool streamed = IsStreamed(outer * part) && input != output;
-  ParallelFor(context.threads(), outer, std::max<std::int64_t>(1, kElementsPerThread / part),
+  const SoftmaxSizes sizes = {.outer = outer, .length = length, .inner = inner};
+  if (inner > 1 || length < kShortestRow || length > kLongestRow) {
+    if (length > kLongestTile) return SoftmaxColumns(input, output, sizes, context);
+    SoftmaxTiles(input, output, sizes, context.threads());
+    return absl::OkStatus();
+  }
+  const bool streamed = IsStreamed(count) && input != output;
+  ParallelFor(context.threads(), outer, std::max<std::int64_t>(1, kElementsPerThread / length),
               [=](std::int64_t begin, std::int64_t end) {
-                const float* x = input + begin * part;
-                float* y = output + begin * part;
-                if (rows) {
-                  SoftmaxRows(x, y, end - begin, length, streamed);
-                } else {
-                  SoftmaxSmallParts(x, y, end - begin, length, inner);
-                }
+                SoftmaxRows(input + begin * length, output + begin * length, end - begin, length,
+                            streamed);
               });
   return absl::OkStatus();
 }

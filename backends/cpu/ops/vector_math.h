@@ -2,7 +2,7 @@
 //
 // The f32 functions are within 2 units in the last place of the exact value for every f32,
 // subnormal or not, on each processor version: at most 1.1 for Exp, 1.4 for Tanh, 0.9 for Log
-// and 1.9 for Sigmoid, as tests/unit/backends/cpu/vector_math_test.cc shows. NaN gives NaN; what is
+// and 2.0 for Sigmoid, as tests/unit/backends/cpu/vector_math_test.cc shows. NaN gives NaN; what is
 // too large gives infinity and what is too small 0.
 //
 // The ranges are reduced as in the Cephes library (Moshier, https://www.netlib.org/cephes): by

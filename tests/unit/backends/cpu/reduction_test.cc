@@ -79,6 +79,35 @@ TEST(CpuReduce, LosesNoDigitsOfLongSums) {
               testing::ElementsAre(0x1p24f + 50'000.0f, 50'000));
 }
 
+TEST(CpuReduce, LosesNoDigitsOfAVeryLongSum) {
+  TestDevice device;
+  const std::int64_t count = std::int64_t{1} << 24;
+  const std::vector<float> input(static_cast<std::size_t>(count), 0.1f);
+  const double expected = static_cast<double>(count) * static_cast<double>(0.1f);
+  for (const auto& [shape, axis] :
+       std::initializer_list<std::pair<Shape, std::int64_t>>{{{count}, 0},
+                                                             {{count / 2, 2}, 0},
+                                                             {{1024, count / 1024}, 1},
+                                                             {{count / 1024, 1024}, 0}}) {
+    const std::vector<float> sums = Reduced(device, ReduceOp::kSum, shape, axis, input);
+    const double share = expected / static_cast<double>(sums.size());
+    for (const float sum : sums) ASSERT_NEAR(static_cast<double>(sum), share, 1e-6 * share);
+  }
+}
+
+TEST(CpuReduce, AgreesWithTheReferenceForEachShortLength) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const ReduceOp op : kReduceOps) {
+    for (std::int64_t length = 1; length <= 20; ++length) {
+      for (const std::int64_t inner : {1, 3, 70, 5001}) {
+        ExpectReducedLikeReference(device, random, op, {inner == 5001 ? 2 : 130, length, inner}, 1);
+      }
+    }
+  }
+}
+
 TEST(CpuReduce, MaxAndMinReturnTheNumberWhereOneSideIsNaN) {
   TestDevice device;
   std::vector<float> input = {NAN, 2, NAN, NAN, -3, NAN};
@@ -140,19 +169,63 @@ TEST(CpuSoftmax, AgreesWithTheReference) {
   }
 }
 
+// Of each way the kernel has: singles, rows, tiles of adjacent and of copied columns, long lengths;
+// the last ones past the caches.
+const std::initializer_list<std::pair<Shape, std::int64_t>> kSoftmaxShapes = {
+    {{3001, 1}, 1},     {{90, 100}, 1},    {{7, 16'384}, 1},  {{50, 31}, 1},      {{301, 7}, 1},
+    {{19, 5, 21}, 1},   {{11, 256, 3}, 1}, {{7, 9, 1000}, 1}, {{100'003}, 0},     {{2, 16'385}, 1},
+    {{70'001, 3}, 0},   {{257, 63}, 0},    {{257, 700}, 0},   {{3, 999, 131}, 1}, {{1027, 4099}, 1},
+    {{101, 42'001}, 0}, {{600, 7001}, 0}};
+
+TEST(CpuSoftmax, AgreesWithTheReferenceInEachWay) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const auto& [shape, axis] : kSoftmaxShapes) {
+    SCOPED_TRACE(shape.ToString() + ", axis " + std::to_string(axis));
+    auto input = random.Vector(shape.ElementCount());
+    for (float& value : input) value *= 5;
+    std::vector<float> expected(input.size());
+    reference::Run(ops::Softmax{
+        .shape = shape, .axis = axis, .input = AddressOf(input), .output = AddressOf(expected)});
+    ExpectClose(SoftmaxOf(device, shape, axis, input), expected, 2e-6, 1e-37);
+  }
+}
+
 TEST(CpuSoftmax, MayBeInPlace) {
   TestDevice device;
   Random random;
   SCOPED_TRACE(random.Trace());
-  for (const std::int64_t axis : {0, 1}) {
-    auto data = random.Vector(100 * 90);
-    const auto expected = SoftmaxOf(device, {100, 90}, axis, data);
-    ASSERT_THAT(device.Run(Op(ops::Softmax{.shape = {100, 90},
-                                           .axis = axis,
-                                           .input = AddressOf(data),
-                                           .output = AddressOf(data)})),
-                IsOk());
+  for (const auto& [shape, axis] : kSoftmaxShapes) {
+    SCOPED_TRACE(shape.ToString() + ", axis " + std::to_string(axis));
+    auto data = random.Vector(shape.ElementCount());
+    const auto expected = SoftmaxOf(device, shape, axis, data);
+    ASSERT_THAT(
+        device.Run(Op(ops::Softmax{
+            .shape = shape, .axis = axis, .input = AddressOf(data), .output = AddressOf(data)})),
+        IsOk());
     EXPECT_TRUE(SameBits(data, expected));
+  }
+}
+
+TEST(CpuSoftmax, OfASingleElementIsOneUnlessThatIsNoNumber) {
+  TestDevice device;
+  EXPECT_THAT(SoftmaxOf(device, {5, 1}, 1, {3e38f, -0.0f, INFINITY, -INFINITY, NAN}),
+              testing::ElementsAre(1, 1, testing::IsNan(), testing::IsNan(), testing::IsNan()));
+}
+
+// A column's first elements being minus infinity must not spoil the sum of those that follow.
+TEST(CpuSoftmax, TakesMinusInfinityAtTheBeginningOfAColumn) {
+  TestDevice device;
+  for (const std::int64_t length : {20, 300, 20'000}) {
+    for (const std::int64_t inner : {1, 3, 70}) {
+      std::vector<float> input(static_cast<std::size_t>(length * inner), -INFINITY);
+      std::fill(input.end() - inner, input.end(), 5.0f);
+      std::vector<float> expected(input.size());
+      std::fill(expected.end() - inner, expected.end(), 1.0f);
+      EXPECT_TRUE(SameBits(SoftmaxOf(device, {length, inner}, 0, input), expected))
+          << length << " x " << inner;
+    }
   }
 }
 

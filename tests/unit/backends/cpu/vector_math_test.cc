@@ -94,7 +94,7 @@ Worst WorstError(
 double Bound(UnaryOp op) {
   switch (op) {
     case UnaryOp::kSigmoid:
-      return 1.9;
+      return 2;
     case UnaryOp::kTanh:
       return 1.4;
     case UnaryOp::kExp:
