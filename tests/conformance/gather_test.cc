@@ -39,6 +39,22 @@ TEST_F(GatherTest, CopiesBitsOfNans) {
   EXPECT_EQ(Download<std::uint32_t>(output, 4), bits);
 }
 
+TEST_F(GatherTest, MatchesTheReferenceOnRandomOddSizes) {
+  for (int i = 0; i < 16; ++i) {
+    ops::Gather op{
+        .rows = random_.OddLength(1021), .columns = random_.OddLength(127), .indices = {}};
+    op.indices.resize(static_cast<std::size_t>(random_.OddLength(257)));
+    for (std::int64_t& index : op.indices) index = random_.Integer(0, op.rows - 1);
+    const auto table = random_.Floats(op.rows * op.columns);
+    std::vector<float> output(op.indices.size() * static_cast<std::size_t>(op.columns), kNan);
+    op.table = HostAddress(table);
+    op.output = HostAddress(output);
+    SCOPED_TRACE(testing::Message()
+                 << op.indices.size() << " of " << op.rows << " x " << op.columns);
+    RunBoth(op);
+  }
+}
+
 TEST_F(GatherTest, TakesManyIndices) {
   ops::Gather op{.rows = 100000, .columns = 1, .indices = {}};
   op.indices.resize(100000);

@@ -58,6 +58,14 @@ TEST_F(ReduceTest, MatchesTheReferenceOnLongAndThinArrays) {
   }
 }
 
+TEST_F(ReduceTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 24; ++i) {
+    const std::vector<std::int64_t> dims = random_.OddDims(kMaxRank, 20000);
+    CompareOn(kReduceOps[i % 4], Shape(absl::MakeConstSpan(dims)),
+              random_.Integer(0, std::ssize(dims) - 1));
+  }
+}
+
 // One running f32 sum would be some percent off.
 TEST_F(ReduceTest, SumsAMillionNumbersAccurately) {
   const std::vector<float> values(1 << 20, 0.1f);

@@ -21,6 +21,22 @@ TEST_F(ScatterTest, MatchesTheReferenceOnRandomTables) {
   }
 }
 
+TEST_F(ScatterTest, MatchesTheReferenceOnRandomOddSizes) {
+  for (int i = 0; i < 16; ++i) {
+    ops::Scatter op{
+        .rows = random_.OddLength(1021), .columns = random_.OddLength(127), .indices = {}};
+    op.indices.resize(static_cast<std::size_t>(random_.OddLength(257)));
+    for (std::int64_t& index : op.indices) index = random_.Integer(0, op.rows - 1);
+    const auto source = random_.Floats(static_cast<std::int64_t>(op.indices.size()) * op.columns);
+    auto table = random_.Floats(op.rows * op.columns);
+    op.source = HostAddress(source);
+    op.table = HostAddress(table);
+    SCOPED_TRACE(testing::Message()
+                 << op.indices.size() << " of " << op.rows << " x " << op.columns);
+    RunBoth(op);
+  }
+}
+
 TEST_F(ScatterTest, KeepsTheRowsThatNoIndexNames) {
   const Address table = Upload(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
   const Address source = Upload(std::vector<float>{10, 20, 30, 40});

@@ -43,6 +43,13 @@ TEST_F(SoftmaxTest, MatchesTheReferenceOnLongAndThinArrays) {
   CompareOn({64, 1000}, 1, 80);
 }
 
+TEST_F(SoftmaxTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 24; ++i) {
+    const std::vector<std::int64_t> dims = random_.OddDims(kMaxRank, 20000);
+    CompareOn(Shape(absl::MakeConstSpan(dims)), random_.Integer(0, std::ssize(dims) - 1));
+  }
+}
+
 TEST_F(SoftmaxTest, RunsInPlace) {
   for (const std::int64_t axis : {0, 1, 2}) {
     auto values = random_.Floats(7 * 8 * 9, -10, 10);
