@@ -42,6 +42,8 @@ NAMES = """
     reduce_sum_cols_4096x4096_vs_read_t1 reduce_sum_cols_4096x4096_vs_read_t2
     gather_256cols_sorted_vs_memcpy_t1 gather_256cols_sorted_vs_memcpy_t2
     gather_256cols_random_vs_memcpy_t1 gather_256cols_random_vs_memcpy_t2
+    attention_f32_b1h8s1024d64_vs_gemms_t1 attention_f32_b1h8s1024d64_vs_gemms_t2
+    attention_causal_f32_b1h8s1024d64_vs_gemms_t1 attention_causal_f32_b1h8s1024d64_vs_gemms_t2
     shape_cliffs_unary shape_cliffs_binary shape_cliffs_reduce shape_cliffs_softmax
     shape_cliffs_gather shape_cliffs_scatter shape_cliffs_gemm shape_cliffs_batched_gemm
     shape_cliffs_conv_fwd shape_cliffs_conv_bwd_data shape_cliffs_conv_bwd_filter

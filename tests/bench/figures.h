@@ -17,6 +17,7 @@ std::vector<Figure> IdleFigures();
 std::vector<Figure> SmallOpFigures();
 std::vector<Figure> GemmFigures();
 std::vector<Figure> BandwidthFigures();
+std::vector<Figure> AttentionFigures();
 std::vector<Figure> ShapeCliffFigures();
 
 }  // namespace acceld::bench
