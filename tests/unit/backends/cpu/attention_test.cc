@@ -58,28 +58,61 @@ TEST(CpuAttention, AgreesWithTheReference) {
   }
 }
 
+// Few queries against many keys, which the threads share out, and more than a block of queries.
+TEST(CpuAttention, AgreesWithTheReferenceOnLongSequences) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t seq_q : {1, 3, 131, 700}) {
+    for (const std::int64_t seq_kv : {600, 1537, 5000}) {
+      ops::Attention op{.batch = 1,
+                        .heads = random.Integer(1, 3),
+                        .seq_q = seq_q,
+                        .seq_kv = seq_kv,
+                        .head_dim = random.Pick<std::int64_t>({1, 7, 32}),
+                        .scale = 0.5f};
+      op.causal = random.Integer(0, 1) == 1;
+      const Data data = RandomData(random, op);
+      ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 2e-5);
+    }
+  }
+}
+
 TEST(CpuAttention, GivesZerosToQueriesThatSeeNoKey) {
   TestDevice device;
   Random random;
-  const ops::Attention op{
-      .batch = 1, .heads = 1, .seq_q = 5, .seq_kv = 2, .head_dim = 3, .causal = true};
-  const Data data = RandomData(random, op);
-  const auto output = RunOn(device, op, data);
-  for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(output[i], 0.0f);
-  EXPECT_NE(output[9], 0.0f);
+  for (const auto& [seq_q, seq_kv] :
+       {std::pair<std::int64_t, std::int64_t>{5, 2}, {300, 101}, {2000, 1500}}) {
+    const ops::Attention op{
+        .batch = 1, .heads = 1, .seq_q = seq_q, .seq_kv = seq_kv, .head_dim = 3, .causal = true};
+    const Data data = RandomData(random, op);
+    const auto output = RunOn(device, op, data);
+    const auto first_seen = static_cast<std::size_t>(3 * (seq_q - seq_kv));
+    for (std::size_t i = 0; i < first_seen; ++i) EXPECT_EQ(output[i], 0.0f);
+    EXPECT_NE(output[first_seen], 0.0f);
+  }
 }
 
 TEST(CpuAttention, DoesNotSpreadNaNOfKeysAndValuesThatAQueryDoesNotSee) {
   TestDevice device;
   Random random;
-  const ops::Attention op{
-      .batch = 1, .heads = 1, .seq_q = 100, .seq_kv = 100, .head_dim = 4, .causal = true};
-  Data data = RandomData(random, op);
-  const auto clean = RunOn(device, op, data);
-  for (std::size_t i = 99 * 4; i < 100 * 4; ++i) data.k[i] = data.v[i] = NAN;
-  const auto output = RunOn(device, op, data);
-  for (std::size_t i = 0; i < 99 * 4; ++i) EXPECT_EQ(output[i], clean[i]);
-  for (std::size_t i = 99 * 4; i < 100 * 4; ++i) EXPECT_TRUE(std::isnan(output[i]));
+  for (const std::size_t length : {100u, 130u, 1100u}) {
+    const ops::Attention op{.batch = 1,
+                            .heads = 1,
+                            .seq_q = static_cast<std::int64_t>(length),
+                            .seq_kv = static_cast<std::int64_t>(length),
+                            .head_dim = 4,
+                            .causal = true};
+    // The keys and values from `first` on are NaN.
+    for (const std::size_t first : {length - 1, length - 37, length / 2}) {
+      Data data = RandomData(random, op);
+      const auto clean = RunOn(device, op, data);
+      for (std::size_t i = first * 4; i < length * 4; ++i) data.k[i] = data.v[i] = NAN;
+      const auto output = RunOn(device, op, data);
+      for (std::size_t i = 0; i < first * 4; ++i) ASSERT_EQ(output[i], clean[i]) << i;
+      for (std::size_t i = first * 4; i < length * 4; ++i) ASSERT_TRUE(std::isnan(output[i])) << i;
+    }
+  }
 }
 
 TEST(CpuAttention, TakesInfiniteScoresAsTheReference) {
@@ -94,6 +127,25 @@ TEST(CpuAttention, TakesInfiniteScoresAsTheReference) {
   for (float& key : data.k) key = -INFINITY;
   EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
   data.k[170] = INFINITY;
+  EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
+}
+
+TEST(CpuAttention, TakesInfiniteScoresAsTheReferenceWhereKeysAreSplit) {
+  TestDevice device;
+  Random random;
+  const ops::Attention op{.batch = 1, .heads = 1, .seq_q = 1, .seq_kv = 4000, .head_dim = 1};
+  Data data = RandomData(random, op);
+  data.q = {1};
+  // Whole parts, from the first or the last on.
+  for (std::size_t i = 0; i < 2500; ++i) data.k[i] = -INFINITY;
+  ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 1e-5);
+  std::reverse(data.k.begin(), data.k.end());
+  ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 1e-5);
+  data.k[100] = INFINITY;
+  EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
+  data.k[100] = NAN;
+  EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
+  for (float& key : data.k) key = -INFINITY;
   EXPECT_THAT(RunOn(device, op, data), testing::Each(testing::IsNan()));
 }
 
