@@ -50,7 +50,7 @@ ACCELD_INLINE float ExpAndSum(float shift, float scale, float* x, std::int64_t n
   float lanes[kLanes] = {};
   for (std::int64_t i = 0; i < n; i += kLanes) {
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      x[i + lane] = static_cast<float>(Exp((x[i + lane] - shift) * scale));
+      x[i + lane] = Exp((x[i + lane] - shift) * scale);
       lanes[lane] += x[i + lane];
     }
   }
@@ -80,7 +80,7 @@ ACCELD_MULTIVERSION void ToWeights(std::int64_t queries, const std::int64_t* vis
     const float shift = ShiftFor(largest);
     // While it was minus infinity, all weights were 0 or NaN, and stay that.
     if (largest != former && former != kMinusInfinity) {
-      factors[i] = static_cast<float>(Exp((former - shift) * scale));
+      factors[i] = Exp((former - shift) * scale);
     }
     result.largest[i] = largest;
     result.sums[i] = result.sums[i] * factors[i] + ExpAndSum(shift, scale, row, n);
@@ -221,8 +221,7 @@ void Merge(const ops::Attention& op, const QueryBlock& block, const PartialAtten
   }
   for (std::int64_t part = 0; part < count; ++part) {
     for (std::int64_t i = 0; i < block.count; ++i) {
-      const float factor =
-          static_cast<float>(Exp((parts[part].largest[i] - ShiftFor(largest[i])) * op.scale));
+      const float factor = Exp((parts[part].largest[i] - ShiftFor(largest[i])) * op.scale);
       sums[i] += parts[part].sums[i] * factor;
       AddWeighted(&factor, 1, parts[part].output + i * op.head_dim, op.head_dim,
                   output + i * op.head_dim);

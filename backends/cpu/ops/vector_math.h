@@ -19,33 +19,6 @@
 
 namespace acceld::cpu {
 
-// e^x; exact to 1e-14 where that is a finite f32, beyond it infinity or 0 once rounded to f32.
-ACCELD_INLINE double Exp(double x) {
-  constexpr double kLog2 = 0x1.62e42fefa39efp-1;
-  // Added to a double below 2^51, it rounds it to an integer, which the sum's low bits then hold.
-  constexpr double kToInteger = 0x1.8p52;
-  x = x < -200 ? -200 : x;  // NaN stays
-  x = x > 200 ? 200 : x;
-  // x = n log 2 + r with |r| <= log(2) / 2; e^x = 2^n e^r.
-  const double shifted = x * (1 / kLog2) + kToInteger;
-  const double r = x - (shifted - kToInteger) * kLog2;
-  // The Taylor series: what follows is below r^12 / 12! < 7e-15.
-  double e = 1.0 / 39916800;
-  e = e * r + 1.0 / 3628800;
-  e = e * r + 1.0 / 362880;
-  e = e * r + 1.0 / 40320;
-  e = e * r + 1.0 / 5040;
-  e = e * r + 1.0 / 720;
-  e = e * r + 1.0 / 120;
-  e = e * r + 1.0 / 24;
-  e = e * r + 1.0 / 6;
-  e = e * r + 1.0 / 2;
-  e = e * r + 1;
-  e = e * r + 1;
-  const std::uint64_t exponent = std::bit_cast<std::uint64_t>(shifted) << 52;
-  return e * std::bit_cast<double>(exponent + std::bit_cast<std::uint64_t>(1.0));
-}
-
 // log 2 in two parts; the first has 15 significant bits.
 inline constexpr float kLog2High = 0x1.62e4p-1f;
 inline constexpr float kLog2Low = 0x1.7f7d1cp-20f;
