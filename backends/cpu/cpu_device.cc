@@ -91,7 +91,9 @@ class CpuDevice final : public Device {
   void DestroyQueue(DeviceQueue /*queue*/) override {}
 
   void Submit(DeviceQueue /*queue*/, const Work& work, WorkDone done) override {
-    runner_.Submit(work, std::move(done), IsSmall(work));
+    UnzeroedMemory& unzeroed = memory_.unzeroed();
+    const bool is_inline = IsSmall(work) && (unzeroed.empty() || !unzeroed.MustZeroFor(work));
+    runner_.Submit(work, std::move(done), is_inline);
   }
 
  private:
@@ -100,7 +102,16 @@ class CpuDevice final : public Device {
   };
 
   absl::Status Execute(const Work& work, bool small) {
-    const int threads = small ? 1 : threads_;
+    UnzeroedMemory& unzeroed = memory_.unzeroed();
+    const bool overwrites = !unzeroed.empty() && unzeroed.Prepare(work, small ? 1 : threads_);
+    ACCELD_RETURN_IF_ERROR(ExecuteOnZeroed(work, small));
+    if (overwrites) unzeroed.Overwritten(work);
+    return absl::OkStatus();
+  }
+
+  absl::Status ExecuteOnZeroed(const Work& work, bool small) {
+    // Small work that had to wait for zeros is still split as small work is.
+    const int threads = small || IsSmall(work) ? 1 : threads_;
     const ScopedOpenMpThreads openmp(threads);
     if (const Op* op = std::get_if<Op>(&work)) {
       CpuContext context(threads, kept_workspace_.get(), memory_.budget());

@@ -4,6 +4,9 @@
 // One piece of work runs at a time, first come first served over all queues: a queue is only a
 // label. Small work (work_size.h) runs in the thread that submits it where the device is idle; all
 // else in one worker thread and the OpenMP threads below it.
+//
+// Memory that was used before is zeroed by the first work that could see it, as part of that work's
+// time, and not at all where that overwrites it; a pointer by itself may show what was there.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,6 @@
 
 #include "backends/core/status.h"
 #include "backends/cpu/zeroed_memory.h"
-#include "backends/memory/streaming_copy.h"
 
 namespace acceld {
 namespace {
@@ -18,20 +17,12 @@ namespace {
 // How much of a device's memory may be kept warm.
 constexpr std::uint64_t kWarmShare = 4;
 
+// Smaller blocks are zeroed at once: that takes less than looking after them.
+constexpr std::uint64_t kLeftUnzeroedFromBytes = 256 * 1024;
+
 // How many of the descriptors that the process may have can be mappable memory's: the rest is for
 // those who connect.
 constexpr std::uint64_t kDescriptorShare = 4;
-
-// Blocks from here on do not fit into a core's cache, whatever uses them next.
-constexpr std::uint64_t kZeroedPastCachesFromBytes = 1024 * 1024;
-
-void Zero(std::byte* data, std::uint64_t bytes) {
-  if (bytes < kZeroedPastCachesFromBytes) {
-    std::memset(data, 0, bytes);
-  } else {
-    StreamingZero(data, bytes);
-  }
-}
 
 std::uint64_t MaxMappable() {
   rlimit limit{};
@@ -62,7 +53,11 @@ absl::StatusOr<std::byte*> CpuMemory::Allocate(std::uint64_t bytes, const Memory
     return reserved;
   }
   if (data != nullptr) {
-    Zero(data, bytes);
+    if (bytes < kLeftUnzeroedFromBytes) {
+      std::memset(data, 0, bytes);
+    } else {
+      unzeroed_.Add(data, bytes);
+    }
     return data;
   }
   data = AllocateZeroed(block_bytes);
@@ -79,6 +74,7 @@ absl::StatusOr<std::byte*> CpuMemory::Allocate(std::uint64_t bytes, const Memory
 
 void CpuMemory::Release(std::byte* data, std::uint64_t bytes) {
   if (ReleaseMappable(data, bytes)) return;
+  unzeroed_.Remove(data);
   pool_.Put(data, BlockPool::BlockBytes(bytes));
   budget_.Release(bytes);
 }

@@ -9,6 +9,7 @@
 #include "backends/core/mutex.h"
 #include "backends/cpu/block_pool.h"
 #include "backends/cpu/memory_budget.h"
+#include "backends/cpu/unzeroed_memory.h"
 #include "backends/device.h"
 #include "backends/memory/sealed_memory.h"
 
@@ -20,14 +21,16 @@ class CpuMemory {
  public:
   explicit CpuMemory(std::uint64_t limit_bytes);
 
-  // As Device's. The blocks of mappable memory are never used again: whoever mapped one may still
-  // see it.
+  // As Device's, but that what was used before may not be zero yet: `unzeroed` says so. The blocks
+  // of mappable memory are never used again: whoever mapped one may still see it.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options);
   void Release(std::byte* data, std::uint64_t bytes);
   absl::StatusOr<int> MappableFile(const std::byte* data) const;
 
   // What is held to be used again.
   std::uint64_t warm_bytes() const { return pool_.held_bytes(); }
+
+  UnzeroedMemory& unzeroed() { return unzeroed_; }
 
   // For workspace, too.
   MemoryBudget& budget() { return budget_; }
@@ -38,6 +41,7 @@ class CpuMemory {
   // Whether `data` was mappable, and is released now.
   bool ReleaseMappable(const std::byte* data, std::uint64_t bytes);
 
+  UnzeroedMemory unzeroed_;
   BlockPool pool_;
   MemoryBudget budget_;
   // By first byte. Each has a descriptor of its own.

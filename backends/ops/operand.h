@@ -44,6 +44,10 @@ struct Operand {
 
   // How many bytes the elements have, without the gaps.
   WideBytes ElementBytes() const { return WideBytes{row_bytes} * rows * batches; }
+
+  // Whether there are no gaps: each byte of the extent is an element's. Of an operand that does not
+  // overlap itself, as no written one does.
+  bool Dense() const { return ElementBytes() == ExtentBytes(); }
 };
 
 // At most this many operands has any op.

@@ -106,6 +106,24 @@ TEST(OperandTest, ElementBytesLeaveOutTheGaps) {
               4 * 3 * 8 * 5);
 }
 
+TEST(OperandTest, IsDenseWithoutGapsBetweenRowsAndBlocks) {
+  Address address = 0;
+  const auto dense = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld,
+                         std::int64_t stride, std::int64_t batches) {
+    return MatrixOperand("c", address, Access::kWrite, rows, columns, ld, 4, stride, batches)
+        .Dense();
+  };
+  EXPECT_TRUE(dense(3, 5, 3, 0, 1));
+  EXPECT_FALSE(dense(3, 5, 4, 0, 1));
+  EXPECT_TRUE(dense(3, 1, 4, 0, 1));  // nothing follows the row
+  EXPECT_TRUE(dense(3, 5, 3, 15, 2));
+  EXPECT_FALSE(dense(3, 5, 3, 16, 2));
+  EXPECT_FALSE(dense(3, 1, 4, 4, 2));
+  // A block's rows between another one's.
+  EXPECT_TRUE(dense(3, 5, 6, 3, 2));
+  EXPECT_TRUE(VectorOperand("x", address, Access::kWrite, 7, 4).Dense());
+}
+
 TEST(OperandTest, AZeroMakesItEmpty) {
   Address address = 0;
   for (const Operand& operand : {
