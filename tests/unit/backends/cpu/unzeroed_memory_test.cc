@@ -313,7 +313,7 @@ TEST(CpuMemoryUsedAgain, IsNeverAnothersOnAnyQueue) {
   std::vector<std::thread> threads;
   for (int thread = 1; thread <= 3; ++thread) {
     threads.emplace_back([&device, thread, mine = static_cast<std::uint8_t>(thread)] {
-      for (std::uint64_t i = 0; i < 30; ++i) {
+      for (std::uint64_t i = 0; i < 12; ++i) {
         const std::uint64_t bytes = kMost >> (i % 3);
         std::byte* const data = device->Allocate(bytes, {}).value();
         // What is written: nothing, an end, the middle, or all.
