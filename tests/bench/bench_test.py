@@ -48,7 +48,13 @@ NAMES = """
     shape_cliffs_gather shape_cliffs_scatter shape_cliffs_gemm shape_cliffs_batched_gemm
     shape_cliffs_conv_fwd shape_cliffs_conv_bwd_data shape_cliffs_conv_bwd_filter
     shape_cliffs_attention
-""".split()
+""".split() + [
+    f"conv_{direction}_{shape}_b{batch}_vs_onednn_t{threads}"
+    for direction in ("fwd", "bwd_data", "bwd_filter")
+    for batch in (1, 8)
+    for shape in ("64x56x56_3x3", "256x14x14_3x3", "3x224x224_7x7s2", "512x7x7_1x1")
+    for threads in (1, 2)
+]
 
 
 def run(*arguments):

@@ -19,5 +19,6 @@ std::vector<Figure> GemmFigures();
 std::vector<Figure> BandwidthFigures();
 std::vector<Figure> AttentionFigures();
 std::vector<Figure> ShapeCliffFigures();
+std::vector<Figure> ConvolutionFigures();
 
 }  // namespace acceld::bench

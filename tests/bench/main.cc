@@ -53,9 +53,10 @@ int Fail(int exit_code, std::string_view message) {
 
 std::vector<Figure> AllFigures() {
   std::vector<Figure> all;
-  for (const auto& group : {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(),
-                            ProgramFigures(), IdleFigures(), SmallOpFigures(), GemmFigures(),
-                            BandwidthFigures(), AttentionFigures(), ShapeCliffFigures()}) {
+  for (const auto& group :
+       {RoundTripFigures(), ThroughputFigures(), CopyFigures(), WorkFigures(), ProgramFigures(),
+        IdleFigures(), SmallOpFigures(), GemmFigures(), BandwidthFigures(), AttentionFigures(),
+        ShapeCliffFigures(), ConvolutionFigures()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   return all;

@@ -83,6 +83,8 @@ absl::StatusOr<Measurement> MeasureAgainst(const Setting& setting, int threads, 
                             RepeatsFor(setting, [&](int n) { return MeanMicroseconds(n, call); }));
     for (int i = 0; i < (direct.size() > 1 ? kTrials : 1); ++i) {
       ACCELD_ASSIGN_OR_RETURN(const double us, MeanMicroseconds(repeats, call));
+      // By far too slow for another try to matter.
+      if (fastest != nullptr && us >= 2 * fastest_us) break;
       if (fastest != nullptr && us >= fastest_us) continue;
       fastest = &call;
       fastest_us = us;
