@@ -43,6 +43,15 @@ TEST_F(Conv2dBackwardDataTest, MatchesTheReferenceOnRandomShapes) {
   for (int i = 0; i < 20; ++i) CompareOn(RandomConv2dShape(random_));
 }
 
+TEST_F(Conv2dBackwardDataTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 20; ++i) {
+    const Conv2dShape shape = RandomOddConv2dShape(random_);
+    SCOPED_TRACE(
+        testing::PrintToString(std::tuple(shape.input, shape.filter, shape.stride, shape.padding)));
+    CompareOn(shape);
+  }
+}
+
 TEST_F(Conv2dBackwardDataTest, SumsTheFilterElementsThatReadEachInput) {
   const auto shape = Conv2dShape::For({1, 1, 1, 3}, {1, 1, 1, 2});
   EXPECT_EQ(InputGradient(shape, {1, 10}, {1, 100}), (std::vector<float>{1, 10 + 100, 1000}));

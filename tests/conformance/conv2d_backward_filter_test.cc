@@ -43,6 +43,15 @@ TEST_F(Conv2dBackwardFilterTest, MatchesTheReferenceOnRandomShapes) {
   for (int i = 0; i < 20; ++i) CompareOn(RandomConv2dShape(random_));
 }
 
+TEST_F(Conv2dBackwardFilterTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 20; ++i) {
+    const Conv2dShape shape = RandomOddConv2dShape(random_);
+    SCOPED_TRACE(
+        testing::PrintToString(std::tuple(shape.input, shape.filter, shape.stride, shape.padding)));
+    CompareOn(shape);
+  }
+}
+
 TEST_F(Conv2dBackwardFilterTest, SumsTheInputsThatEachFilterElementReads) {
   const auto shape = Conv2dShape::For({2, 1, 1, 3}, {1, 1, 1, 2});
   EXPECT_EQ(FilterGradient(shape, {1, 2, 3, 4, 5, 6}, {1, 10, 100, 1000}),
@@ -62,6 +71,20 @@ TEST_F(Conv2dBackwardFilterTest, SpreadsANanOfAnOutputGradientOnlyToItsOwnFilter
   const std::vector<float> filter_gradient = FilterGradient(shape, input, output_gradient);
   for (std::size_t i = 0; i < filter_gradient.size(); ++i) {
     EXPECT_EQ(std::isnan(filter_gradient[i]), i / (4 * 3 * 3) == 5) << i;
+  }
+}
+
+TEST_F(Conv2dBackwardFilterTest, SpreadsANanOfAnInputOnlyToTheFilterElementsThatReadIt) {
+  for (const std::int64_t filters : {1, 16}) {
+    const auto shape = Conv2dShape::For({1, 16, 20, 40}, {filters, 16, 3, 3});
+    auto input = random_.Floats(ElementCount(shape.input));
+    // The last one of the last row of the first channel.
+    input[20 * 40 - 1] = kNan;
+    const std::vector<float> filter_gradient =
+        FilterGradient(shape, input, random_.Floats(ElementCount(shape.output)));
+    for (std::size_t i = 0; i < filter_gradient.size(); ++i) {
+      EXPECT_EQ(std::isnan(filter_gradient[i]), i % (16 * 3 * 3) == 8) << filters << " " << i;
+    }
   }
 }
 

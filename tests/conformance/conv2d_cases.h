@@ -1,6 +1,9 @@
 // Shapes on which the three convolution ops are tested, and the arguments they all refuse.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -41,6 +44,28 @@ inline Conv2dShape RandomConv2dShape(Random& random) {
     Conv2dShape valid = shape;
     valid.filter[1] = valid.input[1];
     return valid;
+  }
+}
+
+// Sizes on which fast algorithms differ: whole blocks of channels, primes and single ones, images
+// of one row or column, strides beyond the filter, padding beyond it. Small enough for the
+// reference.
+inline Conv2dShape RandomOddConv2dShape(Random& random) {
+  constexpr std::int64_t kChannels[] = {1, 2, 3, 5, 7, 8, 13, 16, 17, 32, 37};
+  constexpr std::int64_t kSizes[] = {1, 1, 2, 3, 7, 13, 16, 23, 31, 64};
+  constexpr std::int64_t kFilterSizes[] = {1, 1, 2, 3, 3, 5, 7, 15};
+  const auto pick = [&random](const auto& values) {
+    return values[random.Integer(0, static_cast<std::int64_t>(std::size(values)) - 1)];
+  };
+  for (;;) {
+    const std::int64_t channels = pick(kChannels);
+    const std::array<std::int64_t, 4> filter = {pick(kChannels), channels, pick(kFilterSizes),
+                                                pick(kFilterSizes)};
+    const auto shape =
+        Conv2dShape::For({random.Integer(1, 4), channels, pick(kSizes), pick(kSizes)}, filter,
+                         {random.Integer(1, 4), random.Integer(1, 4)},
+                         {random.Integer(0, filter[2]), random.Integer(0, filter[3])});
+    if (shape.output[2] > 0 && shape.output[3] > 0 && shape.Flops() < 2e6) return shape;
   }
 }
 

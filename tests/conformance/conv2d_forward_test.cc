@@ -42,6 +42,15 @@ TEST_F(Conv2dForwardTest, MatchesTheReferenceOnRandomShapes) {
   for (int i = 0; i < 20; ++i) CompareOn(RandomConv2dShape(random_));
 }
 
+TEST_F(Conv2dForwardTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 20; ++i) {
+    const Conv2dShape shape = RandomOddConv2dShape(random_);
+    SCOPED_TRACE(
+        testing::PrintToString(std::tuple(shape.input, shape.filter, shape.stride, shape.padding)));
+    CompareOn(shape);
+  }
+}
+
 TEST_F(Conv2dForwardTest, CrossCorrelatesAndDoesNotFlipTheFilter) {
   const auto shape = Conv2dShape::For({1, 1, 2, 3}, {1, 1, 2, 2});
   EXPECT_EQ(Convolve(shape, {1, 2, 3, 4, 5, 6}, {1, 10, 100, 1000}),

@@ -1,26 +1,24 @@
-// A convolution of many images as several of fewer.
+// A convolution of many images by oneDNN as several of fewer, whose reordered arrays stay in cache.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "backends/core/status.h"
-#include "backends/ops/conv2d_shape.h"
+#include "backends/cpu/context.h"
+#include "backends/cpu/ops/conv2d.h"
+#include "backends/cpu/ops/onednn.h"
 
 namespace acceld::cpu {
 
-// Calls run(part, input_offset, output_offset) for groups of up to `images` (>= 1) images, with the
-// shape of the group and the offsets, in elements, of its first image. Stops at the first error.
-template <typename Run>
-absl::Status ForEachImageGroup(const Conv2dShape& shape, std::int64_t images, Run run) {
-  for (std::int64_t first = 0; first < shape.input[0]; first += images) {
-    Conv2dShape part = shape;
-    part.input[0] = part.output[0] = std::min(images, shape.input[0] - first);
-    ACCELD_RETURN_IF_ERROR(run(part, first * (ElementCount(shape.input) / shape.input[0]),
-                               first * (ElementCount(shape.output) / shape.output[0])));
-  }
-  return absl::OkStatus();
-}
+// How many of the shape's images oneDNN is given at once in that layout, and that the last group
+// may have fewer. Depends on the shape only.
+std::int64_t ImagesPerGroup(const Conv2dShape& shape, OneDnnLayout layout);
+
+// Whether the workspace a device keeps holds the filter and an image in a layout of oneDNN's.
+bool FitsKeptWorkspace(const Conv2dShape& shape);
+
+// Computes a convolution that OneDnnTakes and that FitsKeptWorkspace. Unimplemented where oneDNN
+// has no fast kernel for it; nothing is written then.
+absl::Status ConvolveInGroups(const Conv2d& convolution, OneDnnLayout layout, CpuContext& context);
 
 }  // namespace acceld::cpu

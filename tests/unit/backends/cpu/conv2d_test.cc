@@ -99,9 +99,73 @@ TEST(CpuConv2d, AgreesWithTheReferenceForImagesInSeveralGroups) {
   TestDevice device;
   Random random;
   SCOPED_TRACE(random.Trace());
-  // One channel counts as 16, so two of these images are more than a group.
+  // An odd number of images of more than a MiB in and out, the channels padded to 16.
   ExpectLikeReference(device, random,
-                      Conv2dShape::For({5, 1, 250, 301}, {2, 1, 3, 2}, {3, 2}, {1, 0}));
+                      Conv2dShape::For({3, 9, 101, 103}, {9, 9, 3, 2}, {2, 1}, {1, 0}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForFewFilters) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (std::int64_t filters = 1; filters < 8; ++filters) {
+    SCOPED_TRACE(filters);
+    ExpectLikeReference(
+        device, random,
+        Conv2dShape::For({2, 8 - filters, 31, 60 + 8 * filters}, {filters, 8 - filters, 3, filters},
+                         {random.Integer(1, 3), 1}, {random.Integer(0, 2), filters / 2}));
+  }
+  // In several stripes.
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 3, 300, 331}, {1, 3, 2, 5}, {1, 1}, {1, 4}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForFiltersThatCoverTheImage) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random, Conv2dShape::For({5, 13, 7, 6}, {17, 13, 7, 6}, {2, 3}));
+  ExpectLikeReference(device, random, Conv2dShape::For({9, 67, 1, 1}, {41, 67, 1, 1}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({3, 5, 9, 8}, {11, 5, 11, 8}, {4, 1}, {1, 0}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForImagesOneRowOrColumnLong) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 9, 1, 211}, {10, 9, 1, 5}, {1, 2}, {0, 2}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 0}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 3}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForWideFilters) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 9, 21, 23}, {8, 9, 3, 17}, {1, 1}, {1, 8}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 9, 21, 43}, {8, 9, 19, 3}, {1, 3}, {9, 2}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceForFiltersBeyondTheKeptWorkspace) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  ExpectLikeReference(device, random, Conv2dShape::For({1, 1800, 1, 3}, {1801, 1800, 1, 1}));
+}
+
+TEST(CpuConv2d, AgreesWithTheReferenceInColumnsOfSeveralTiles) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  // Padding beyond the filter is not oneDNN's.
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({2, 90, 17, 19}, {9, 90, 3, 3}, {1, 1}, {1, 3}));
 }
 
 TEST(CpuConv2d, AgreesWithTheReferenceForPaddingBeyondTheFilter) {

@@ -1,0 +1,178 @@
+#include "backends/cpu/ops/conv2d.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "backends/core/status.h"
+#include "backends/cpu/ops/conv2d_columns.h"
+#include "backends/cpu/ops/conv2d_few_filters.h"
+#include "backends/cpu/ops/conv2d_product.h"
+#include "backends/cpu/ops/image_groups.h"
+#include "backends/cpu/ops/onednn.h"
+
+namespace acceld::cpu {
+namespace {
+
+// Up to so many floating-point operations oneDNN's primitives take longer to make and call.
+constexpr double kSmallConvolutionFlops = 64 * 1024;
+
+// From so many places on, a product an image beats reordering images for oneDNN.
+constexpr std::int64_t kPlacesOfProduct = 128;
+
+// Up to so many, oneDNN computes a filter's gradient faster with channels last than in blocks.
+constexpr std::int64_t kPlacesOfChannelsLast = 256;
+
+// oneDNN's kernels for the input's gradient take filters up to so wide.
+constexpr std::int64_t kWideFilter = 14;
+
+// The same convolution, in the form that is computed best: an image one column wide is stored as
+// one a row high, and no stride is longer than it need be.
+Conv2dShape Normalized(Conv2dShape shape) {
+  if (shape.input[3] == 1 && shape.filter[3] == 1 && shape.padding[1] == 0) {
+    std::swap(shape.input[2], shape.input[3]);
+    std::swap(shape.filter[2], shape.filter[3]);
+    std::swap(shape.output[2], shape.output[3]);
+    std::swap(shape.stride[0], shape.stride[1]);
+    std::swap(shape.padding[0], shape.padding[1]);
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    // Of all strides that leave one output the shortest.
+    shape.stride[i] = std::min(shape.stride[i],
+                               shape.input[2 + i] + 2 * shape.padding[i] - shape.filter[2 + i] + 1);
+  }
+  return shape;
+}
+
+// Whether oneDNN's blocked kernels read the input as it is: three channels or fewer.
+bool HasImageChannels(const Conv2dShape& shape) {
+  return shape.filter[1] <= kMaxImageChannels && shape.filter[0] % 16 == 0;
+}
+
+// Whether the input's gradient is computed as a forward convolution of the output's gradient.
+bool IsBetterForward(const Conv2dShape& shape) {
+  constexpr std::array<std::int64_t, 2> kEachPlace{1, 1};
+  return shape.stride == kEachPlace && shape.padding[0] < shape.filter[2] &&
+         shape.padding[1] < shape.filter[3] &&
+         (std::max(shape.filter[0], shape.filter[1]) < kFewFilters ||
+          shape.filter[3] > kWideFilter);
+}
+
+enum class Algorithm {
+  kWholeImages,
+  kPointwise,
+  kColumns,
+  kFewFilters,
+  kTurnedForward,
+  kOneDnnBlocked,
+  kOneDnnChannelsLast,
+};
+
+Algorithm ChooseForward(const Conv2dShape& shape, bool whole_blocks) {
+  if (HasFewFilters(shape)) return Algorithm::kFewFilters;
+  if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  return whole_blocks || HasImageChannels(shape) ? Algorithm::kOneDnnBlocked
+                                                 : Algorithm::kOneDnnChannelsLast;
+}
+
+Algorithm ChooseBackwardData(const Conv2dShape& shape, bool whole_blocks) {
+  if (IsBetterForward(shape)) return Algorithm::kTurnedForward;
+  if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  const bool few_channels = shape.filter[1] < kFewFilters && shape.filter[0] >= kFewFilters;
+  if (few_channels) return Algorithm::kColumns;
+  return whole_blocks ? Algorithm::kOneDnnBlocked : Algorithm::kOneDnnChannelsLast;
+}
+
+Algorithm ChooseBackwardFilter(const Conv2dShape& shape, bool whole_blocks) {
+  if (HasFewFilters(shape)) return Algorithm::kFewFilters;
+  if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  const bool channels_last =
+      !IsPointwise(shape) && shape.input[2] * shape.input[3] <= kPlacesOfChannelsLast;
+  return (whole_blocks && !channels_last) || HasImageChannels(shape)
+             ? Algorithm::kOneDnnBlocked
+             : Algorithm::kOneDnnChannelsLast;
+}
+
+// Depends on the shape only, so that the same call gives the same bits. Measured with oneDNN 2.6 on
+// a processor with AVX-512, reorders included.
+Algorithm Choose(Conv2dDirection direction, const Conv2dShape& shape) {
+  if (CoversImage(shape)) return Algorithm::kWholeImages;
+  // One image's filter gradient is not worth its reorder in any case.
+  const bool is_of_one_image = direction == Conv2dDirection::kBackwardFilter && shape.input[0] == 1;
+  if (IsPointwise(shape) &&
+      (shape.input[2] * shape.input[3] >= kPlacesOfProduct || is_of_one_image)) {
+    return Algorithm::kPointwise;
+  }
+  if (!OneDnnTakes(shape) || shape.Flops() <= kSmallConvolutionFlops) return Algorithm::kColumns;
+  const bool whole_blocks = shape.filter[1] % 16 == 0 && shape.filter[0] % 16 == 0;
+  switch (direction) {
+    case Conv2dDirection::kForward:
+      return ChooseForward(shape, whole_blocks);
+    case Conv2dDirection::kBackwardData:
+      return ChooseBackwardData(shape, whole_blocks);
+    case Conv2dDirection::kBackwardFilter:
+      return ChooseBackwardFilter(shape, whole_blocks);
+  }
+  return Algorithm::kColumns;
+}
+
+// `gradient`'s input as the output of a forward convolution with the filter turned by half a turn
+// and its channels and filters exchanged.
+absl::Status ConvolveTurnedForward(const Conv2d& gradient, CpuContext& context) {
+  const auto [filters, channels, height, width] = gradient.shape.filter;
+  const std::int64_t plane = height * width;
+  ACCELD_ASSIGN_OR_RETURN(
+      std::byte* const workspace,
+      context.Workspace(static_cast<std::uint64_t>(filters * channels * plane) * sizeof(float)));
+  float* const turned = reinterpret_cast<float*>(workspace);
+  for (std::int64_t k = 0; k < filters; ++k) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const float* const source = gradient.filter + (k * channels + c) * plane;
+      std::reverse_copy(source, source + plane, turned + (c * filters + k) * plane);
+    }
+  }
+  const Conv2dShape shape{
+      .input = gradient.shape.output,
+      .filter = {channels, filters, height, width},
+      .output = gradient.shape.input,
+      .stride = {1, 1},
+      .padding = {height - 1 - gradient.shape.padding[0], width - 1 - gradient.shape.padding[1]}};
+  return Convolve({.direction = Conv2dDirection::kForward,
+                   .shape = shape,
+                   .input = gradient.output,
+                   .filter = turned,
+                   .output = gradient.input},
+                  context);
+}
+
+}  // namespace
+
+absl::Status Convolve(const Conv2d& convolution, CpuContext& context) {
+  Conv2d normalized = convolution;
+  normalized.shape = Normalized(convolution.shape);
+  const auto by_onednn = [&](OneDnnLayout layout) {
+    const absl::Status status = ConvolveInGroups(normalized, layout, context);
+    return absl::IsUnimplemented(status) ? ConvolveColumns(normalized, context) : status;
+  };
+  switch (Choose(convolution.direction, normalized.shape)) {
+    case Algorithm::kWholeImages:
+      return ConvolveWholeImages(normalized);
+    case Algorithm::kPointwise:
+      return ConvolvePointwise(normalized);
+    case Algorithm::kFewFilters:
+      return ConvolveFewFilters(normalized, context);
+    case Algorithm::kTurnedForward:
+      return ConvolveTurnedForward(normalized, context);
+    case Algorithm::kOneDnnBlocked:
+      return by_onednn(OneDnnLayout::kBlocked);
+    case Algorithm::kOneDnnChannelsLast:
+      return by_onednn(OneDnnLayout::kChannelsLast);
+    case Algorithm::kColumns:
+      break;
+  }
+  return ConvolveColumns(normalized, context);
+}
+
+}  // namespace acceld::cpu

@@ -1,0 +1,335 @@
+#include "backends/cpu/ops/conv2d_few_filters.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/core/status.h"
+#include "backends/cpu/multiversion.h"
+#include "backends/cpu/parallel.h"
+
+namespace acceld::cpu {
+namespace {
+
+using Lanes = float __attribute__((vector_size(64)));
+using LaneMask = int __attribute__((vector_size(64)));
+constexpr std::int64_t kLanes = 16;
+
+// Of the rows that are padded at a time, so that they stay in the second-level cache.
+constexpr std::int64_t kStripeBytes = 512 * 1024;
+// At least so many times a filter's rows, where that is not too much.
+constexpr std::int64_t kMinStripeRows = 4;
+constexpr std::int64_t kMaxStripeBytes = 8 * 1024 * 1024;
+// Less is not worth a thread.
+constexpr std::int64_t kGrainFlops = 256 * 1024;
+// After so many rows of products a lane's sum is added to those of the rows before, so that it
+// keeps its digits.
+constexpr std::int64_t kRowsPerSum = 8;
+
+std::int64_t RoundUpToLanes(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
+
+// Of a row of the input, so that whole vectors of output can read it at any column of the filter.
+std::int64_t PaddedWidth(const Conv2dShape& shape) {
+  return RoundUpToLanes(shape.output[3]) + shape.filter[3] - 1;
+}
+
+// Of one row of all channels.
+std::int64_t RowBytes(const Conv2dShape& shape) {
+  return shape.input[1] * PaddedWidth(shape) * std::int64_t{sizeof(float)};
+}
+
+// How many rows of the input `rows` rows of the output read.
+std::int64_t InputRows(const Conv2dShape& shape, std::int64_t rows) {
+  return (rows - 1) * shape.stride[0] + shape.filter[2];
+}
+
+// Of any alignment.
+ACCELD_INLINE void Load(const float* source, Lanes& lanes) {
+  std::memcpy(&lanes, source, sizeof(lanes));
+}
+
+// Some rows of one image's output, and copies of what they belong to, padded with zeros so that
+// whole vectors can be read.
+struct Stripe {
+  const Conv2dShape& shape;
+  std::int64_t first = 0;
+  std::int64_t rows = 0;
+  // [channels, input_rows, width]
+  float* input = nullptr;
+  std::int64_t input_rows = 0;
+  std::int64_t width = 0;
+  // [filters, rows, RoundUpToLanes(columns)], for the filter's gradient.
+  float* output = nullptr;
+
+  std::int64_t columns() const { return shape.output[3]; }
+  // Row `row` of the stripe at filter row `i`.
+  const float* InputRow(std::int64_t channel, std::int64_t row, std::int64_t i) const {
+    return input + (channel * input_rows + row * shape.stride[0] + i) * width;
+  }
+};
+
+void PadInputRow(const Stripe& stripe, const float* source, float* target) {
+  const std::int64_t begin = std::min(stripe.shape.padding[1], stripe.width);
+  const std::int64_t end = std::min(begin + stripe.shape.input[3], stripe.width);
+  std::fill(target, target + begin, 0.0F);
+  std::copy_n(source, end - begin, target + begin);
+  std::fill(target + end, target + stripe.width, 0.0F);
+}
+
+void PadInput(const Stripe& stripe, const float* image, int threads) {
+  const std::int64_t height = stripe.shape.input[2];
+  const std::int64_t first = stripe.first * stripe.shape.stride[0] - stripe.shape.padding[0];
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrainFlops / 8 / stripe.width);
+  ParallelFor(threads, stripe.shape.input[1] * stripe.input_rows, grain,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  const std::int64_t y = first + i % stripe.input_rows;
+                  float* const target = stripe.input + i * stripe.width;
+                  if (y < 0 || y >= height) {
+                    std::fill_n(target, stripe.width, 0.0F);
+                  } else {
+                    const std::int64_t row = i / stripe.input_rows * height + y;
+                    PadInputRow(stripe, image + row * stripe.shape.input[3], target);
+                  }
+                }
+              });
+}
+
+void PadOutput(const Stripe& stripe, const float* image) {
+  const std::int64_t columns = stripe.columns();
+  const std::int64_t padded = RoundUpToLanes(columns);
+  for (std::int64_t i = 0; i < stripe.shape.filter[0] * stripe.rows; ++i) {
+    const std::int64_t row =
+        i / stripe.rows * stripe.shape.output[2] + stripe.first + i % stripe.rows;
+    float* const target = stripe.output + i * padded;
+    std::copy_n(image + row * columns, columns, target);
+    std::fill(target + columns, target + padded, 0.0F);
+  }
+}
+
+// `kFilters` x `kVectors` vectors of the output, from column `x` of a row of the stripe on.
+template <int kFilters, int kVectors>
+ACCELD_INLINE void ForwardColumns(const Stripe& stripe, const float* filter, std::int64_t row,
+                                  std::int64_t x, Lanes sums[kFilters][kVectors]) {
+  const auto& [filters, channels, height, width] = stripe.shape.filter;
+  for (int k = 0; k < kFilters; ++k) {
+    for (int v = 0; v < kVectors; ++v) sums[k][v] = Lanes{};
+  }
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t i = 0; i < height; ++i) {
+      const float* const source = stripe.InputRow(c, row, i) + x;
+      const float* const weights = filter + (c * height + i) * width;
+      for (std::int64_t j = 0; j < width; ++j) {
+        for (int v = 0; v < kVectors; ++v) {
+          Lanes inputs;
+          Load(source + j + v * kLanes, inputs);
+          for (int k = 0; k < kFilters; ++k) {
+            sums[k][v] += weights[k * channels * height * width + j] * inputs;
+          }
+        }
+      }
+    }
+  }
+}
+
+template <int kFilters>
+ACCELD_INLINE void ForwardRow(const Stripe& stripe, const float* filter, std::int64_t row,
+                              float* output) {
+  constexpr int kVectors = 4;
+  const std::int64_t plane = stripe.shape.output[2] * stripe.columns();
+  std::int64_t x = 0;
+  for (; x + kVectors * kLanes <= stripe.columns(); x += kVectors * kLanes) {
+    Lanes sums[kFilters][kVectors];
+    ForwardColumns<kFilters, kVectors>(stripe, filter, row, x, sums);
+    for (int k = 0; k < kFilters; ++k)
+      std::memcpy(output + k * plane + x, sums[k], sizeof(sums[k]));
+  }
+  for (; x < stripe.columns(); x += kLanes) {
+    Lanes sums[kFilters][1];
+    ForwardColumns<kFilters, 1>(stripe, filter, row, x, sums);
+    const std::int64_t count = std::min(kLanes, stripe.columns() - x);
+    for (int k = 0; k < kFilters; ++k) {
+      std::memcpy(output + k * plane + x, sums[k], static_cast<std::size_t>(count) * sizeof(float));
+    }
+  }
+}
+
+// Rows `begin` to `end` of the stripe; `output` is the image's.
+ACCELD_MULTIVERSION void ForwardRows(const Stripe& stripe, const float* filter, std::int64_t begin,
+                                     std::int64_t end, float* output) {
+  const std::int64_t filters = stripe.shape.filter[0];
+  const std::int64_t weights = ElementCount(stripe.shape.filter) / filters;
+  for (std::int64_t row = begin; row < end; ++row) {
+    float* const target = output + (stripe.first + row) * stripe.columns();
+    for (std::int64_t k = 0; k < filters; k += 4) {
+      const float* const from = filter + k * weights;
+      float* const to = target + k * stripe.shape.output[2] * stripe.columns();
+      switch (filters - k) {
+        case 1:
+          ForwardRow<1>(stripe, from, row, to);
+          break;
+        case 2:
+          ForwardRow<2>(stripe, from, row, to);
+          break;
+        case 3:
+          ForwardRow<3>(stripe, from, row, to);
+          break;
+        default:
+          ForwardRow<4>(stripe, from, row, to);
+      }
+    }
+  }
+}
+
+// Adds the products of one vector of outputs each and of the inputs they read at kColumns columns
+// of the filter. `stride` is the distance of two filters' outputs. Inputs at which `is_read` is 0
+// count as 0, also where they are NaN.
+template <int kFilters, int kColumns>
+ACCELD_INLINE void AddProducts(const float* input, const float* output, std::int64_t stride,
+                               const LaneMask* is_read, Lanes sums[kFilters][kColumns]) {
+  for (int l = 0; l < kColumns; ++l) {
+    Lanes inputs;
+    Load(input + l, inputs);
+    if (is_read != nullptr) inputs = *is_read ? inputs : Lanes{};
+    for (int k = 0; k < kFilters; ++k) {
+      Lanes gradients;
+      Load(output + k * stride, gradients);
+      sums[k][l] += gradients * inputs;
+    }
+  }
+}
+
+// Adds the stripe's products to the gradients of `kFilters` filters from `filter` on, at `kColumns`
+// columns of the filter from `j` on.
+template <int kFilters, int kColumns>
+ACCELD_INLINE void AddGradients(const Stripe& stripe, std::int64_t filter, std::int64_t channel,
+                                std::int64_t i, std::int64_t j, float* gradient) {
+  const auto& [filters, channels, height, width] = stripe.shape.filter;
+  const std::int64_t padded = RoundUpToLanes(stripe.columns());
+  const std::int64_t stride = stripe.rows * padded;
+  LaneMask is_read;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    is_read[lane] = lane < stripe.columns() % kLanes ? -1 : 0;
+  }
+  Lanes totals[kFilters][kColumns] = {};
+  for (std::int64_t first = 0; first < stripe.rows; first += kRowsPerSum) {
+    Lanes sums[kFilters][kColumns] = {};
+    for (std::int64_t row = first; row < std::min(stripe.rows, first + kRowsPerSum); ++row) {
+      const float* const input = stripe.InputRow(channel, row, i) + j;
+      const float* const output = stripe.output + (filter * stripe.rows + row) * padded;
+      std::int64_t x = 0;
+      for (; x + kLanes <= stripe.columns(); x += kLanes) {
+        AddProducts<kFilters, kColumns>(input + x, output + x, stride, nullptr, sums);
+      }
+      if (x < stripe.columns()) {
+        AddProducts<kFilters, kColumns>(input + x, output + x, stride, &is_read, sums);
+      }
+    }
+    for (int k = 0; k < kFilters; ++k) {
+      for (int l = 0; l < kColumns; ++l) totals[k][l] += sums[k][l];
+    }
+  }
+  for (int k = 0; k < kFilters; ++k) {
+    for (int l = 0; l < kColumns; ++l) {
+      float sum = 0;
+      for (int lane = 0; lane < kLanes; ++lane) sum += totals[k][l][lane];
+      gradient[(((filter + k) * channels + channel) * height + i) * width + j + l] += sum;
+    }
+  }
+}
+
+template <int kFilters>
+ACCELD_INLINE void AddGradientsOfRow(const Stripe& stripe, std::int64_t filter,
+                                     std::int64_t channel, std::int64_t i, float* gradient) {
+  std::int64_t j = 0;
+  for (; j + 4 <= stripe.shape.filter[3]; j += 4) {
+    AddGradients<kFilters, 4>(stripe, filter, channel, i, j, gradient);
+  }
+  switch (stripe.shape.filter[3] - j) {
+    case 3:
+      return AddGradients<kFilters, 3>(stripe, filter, channel, i, j, gradient);
+    case 2:
+      return AddGradients<kFilters, 2>(stripe, filter, channel, i, j, gradient);
+    case 1:
+      return AddGradients<kFilters, 1>(stripe, filter, channel, i, j, gradient);
+    default:
+      return;
+  }
+}
+
+// Filter rows `begin` to `end` of all channels, one channel's after another's.
+ACCELD_MULTIVERSION void AddGradientsOfRows(const Stripe& stripe, std::int64_t begin,
+                                            std::int64_t end, float* gradient) {
+  const std::int64_t filters = stripe.shape.filter[0];
+  const std::int64_t height = stripe.shape.filter[2];
+  for (std::int64_t row = begin; row < end; ++row) {
+    std::int64_t k = 0;
+    for (; k + 2 <= filters; k += 2) {
+      AddGradientsOfRow<2>(stripe, k, row / height, row % height, gradient);
+    }
+    if (k < filters) AddGradientsOfRow<1>(stripe, k, row / height, row % height, gradient);
+  }
+}
+
+void ConvolveStripe(const Conv2d& convolution, const Stripe& stripe, std::int64_t image,
+                    int threads) {
+  const Conv2dShape& shape = stripe.shape;
+  PadInput(stripe, convolution.input + image * (ElementCount(shape.input) / shape.input[0]),
+           threads);
+  float* const output = convolution.output + image * (ElementCount(shape.output) / shape.output[0]);
+  const bool forward = convolution.direction == Conv2dDirection::kForward;
+  if (!forward) PadOutput(stripe, output);
+  const std::int64_t parts = forward ? stripe.rows : shape.filter[1] * shape.filter[2];
+  const std::int64_t flops = 2 * stripe.rows * stripe.columns() * ElementCount(shape.filter);
+  const std::int64_t grain =
+      std::clamp<std::int64_t>(parts * kGrainFlops / std::max<std::int64_t>(1, flops), 1, parts);
+  ParallelFor(threads, parts, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (forward) {
+      ForwardRows(stripe, convolution.filter, begin, end, output);
+    } else {
+      AddGradientsOfRows(stripe, begin, end, convolution.filter);
+    }
+  });
+}
+
+}  // namespace
+
+bool HasFewFilters(const Conv2dShape& shape) {
+  const std::int64_t rows = std::min(shape.output[2], kMinStripeRows * shape.filter[2]);
+  return shape.filter[0] < kFewFilters && shape.stride[1] == 1 &&
+         RowBytes(shape) <= kMaxStripeBytes / InputRows(shape, rows);
+}
+
+absl::Status ConvolveFewFilters(const Conv2d& convolution, CpuContext& context) {
+  const Conv2dShape& shape = convolution.shape;
+  Stripe stripe{.shape = shape};
+  stripe.width = PaddedWidth(shape);
+  // What is read for two stripes is little beside what a stripe has for itself.
+  const std::int64_t most =
+      std::max(kMinStripeRows * shape.filter[2],
+               (kStripeBytes / RowBytes(shape) - shape.filter[2]) / shape.stride[0] + 1);
+  const std::int64_t rows = std::min(shape.output[2], most);
+  ACCELD_ASSIGN_OR_RETURN(
+      std::byte* const input,
+      context.Workspace(static_cast<std::uint64_t>(InputRows(shape, rows) * RowBytes(shape))));
+  stripe.input = reinterpret_cast<float*>(input);
+  if (convolution.direction == Conv2dDirection::kBackwardFilter) {
+    ACCELD_ASSIGN_OR_RETURN(
+        std::byte* const output,
+        context.Workspace(
+            static_cast<std::uint64_t>(shape.filter[0] * rows * RoundUpToLanes(stripe.columns())) *
+            sizeof(float)));
+    stripe.output = reinterpret_cast<float*>(output);
+    std::fill_n(convolution.filter, ElementCount(shape.filter), 0.0F);
+  }
+  for (std::int64_t image = 0; image < shape.input[0]; ++image) {
+    for (stripe.first = 0; stripe.first < shape.output[2]; stripe.first += rows) {
+      stripe.rows = std::min(rows, shape.output[2] - stripe.first);
+      stripe.input_rows = InputRows(shape, stripe.rows);
+      ConvolveStripe(convolution, stripe, image, context.threads());
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace acceld::cpu
