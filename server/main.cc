@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string>
 
+#include "backends/cpu/host_resources.h"
+#include "backends/cpu/parallel.h"
 #include "backends/registry/builtin.h"
 #include "server/config/flags.h"
 #include "server/daemon.h"
@@ -16,11 +18,16 @@
 namespace {
 
 // The OpenMP library keeps threads spinning after a parallel region, or lets them sleep so deep
-// that the next region starts milliseconds late; a short spin is best of both. It reads the setting
-// when it is loaded, before main, so the process starts itself once more with it.
-void SetOpenMpSpin(char** argv) {
+// that the next region starts milliseconds late; a short spin is best of both. And where the cpu
+// device uses every core, each of its threads needs one of its own (LeaveOpenMpCore); where it uses
+// fewer, several daemons would choose the same ones. The library reads these settings when it is
+// loaded, before main, so the process starts itself once more with them.
+void SetUpOpenMp(std::uint32_t cpu_threads, char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("GOMP_SPINCOUNT", "1000", 1);
+  if (cpu_threads == 0 || static_cast<int>(cpu_threads) == acceld::UsableCores()) {
+    setenv("OMP_PROC_BIND", "spread", 0);
+  }
   // By its real path, which gives the process its name. Where this fails, the daemon is only
   // slower.
   std::error_code error;
@@ -40,9 +47,10 @@ void KeepFreedMemory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  SetOpenMpSpin(argv);
-  KeepFreedMemory();
   const acceld::Config config = acceld::ParseCommandLineOrExit(argc, argv, acceld::kVersion);
+  SetUpOpenMp(config.cpu_threads, argv);
+  acceld::LeaveOpenMpCore();
+  KeepFreedMemory();
   acceld::SetUpLogging(config.log_level, config.log_format);
   acceld::BlockDaemonSignals();
   acceld::Registry registry =

@@ -1,8 +1,10 @@
 #include "backends/cpu/parallel.h"
 
 #include <omp.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <vector>
 
 // libgomp is not instrumented, so ThreadSanitizer has to be told that a region's threads start
 // after what came before it and end before what comes after it.
@@ -60,6 +62,19 @@ ScopedOpenMpThreads::ScopedOpenMpThreads(int threads) : former_(omp_get_max_thre
 
 ScopedOpenMpThreads::~ScopedOpenMpThreads() {
   if (omp_get_max_threads() != former_) omp_set_num_threads(former_);
+}
+
+void LeaveOpenMpCore() {
+  if (omp_get_proc_bind() == omp_proc_bind_false) return;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> ids(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    omp_get_place_proc_ids(place, ids.data());
+    for (const int id : ids) CPU_SET(static_cast<std::size_t>(id), &cores);
+  }
+  // Where this fails, the thread stays on its core.
+  sched_setaffinity(0, sizeof cores, &cores);
 }
 
 }  // namespace acceld

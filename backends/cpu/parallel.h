@@ -27,4 +27,10 @@ class ScopedOpenMpThreads {
   const int former_;
 };
 
+// With OMP_PROC_BIND=spread in the environment, OpenMP keeps the threads of a region on cores of
+// their own, without which the system may leave two of them on one core for milliseconds while
+// another is idle. It then also puts the thread that loads it, main's, on the first core. Lets the
+// calling thread, and those it makes from then on, run on every core that OpenMP may use.
+void LeaveOpenMpCore();
+
 }  // namespace acceld

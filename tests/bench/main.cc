@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "backends/core/status.h"
+#include "backends/cpu/parallel.h"
 #include "client/command_line.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
@@ -147,4 +148,7 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace acceld::bench
 
-int main(int argc, char** argv) { return acceld::bench::Run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  acceld::LeaveOpenMpCore();
+  return acceld::bench::Run({argv + 1, argv + argc});
+}

@@ -277,6 +277,12 @@ class DrainTest(DaemonTest):
         self.assertTrue(client.open().computes_right())
 
 
+class CoresTest(DaemonTest):
+    def test_only_openmps_own_threads_are_kept_on_cores(self):
+        daemon = self.start()
+        self.assertEqual(os.sched_getaffinity(daemon.pid), os.sched_getaffinity(0))
+
+
 class RefusalToStartTest(DaemonTest):
     def check(self, *flags, names):
         refused = run_to_end(*flags)

@@ -1,5 +1,7 @@
 #include "tests/bench/cpu/in_process.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <random>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "backends/cpu/parallel.h"
 #include "fmt/format.h"
 #include "tests/bench/harness/clock.h"
+#include "tests/bench/harness/cores.h"
 
 namespace acceld::bench {
 namespace {
@@ -68,6 +71,11 @@ absl::StatusOr<Address> InProcess::Upload(absl::Span<const std::byte> bytes) {
 
 absl::StatusOr<Measurement> MeasureAgainst(const Setting& setting, int threads, InProcess& device,
                                            const Call& op, const std::vector<Call>& direct) {
+  // Where OpenMP places threads, this one has to be where it takes it to be.
+  const std::vector<int> cores = UsableCores();
+  if (omp_get_proc_bind() != omp_proc_bind_false && !cores.empty()) {
+    ACCELD_RETURN_IF_ERROR(PinToCore(cores.front()));
+  }
   const ScopedOpenMpThreads openmp(threads);
   const auto on_device = [&](int repeats) -> absl::StatusOr<double> {
     ACCELD_ASSIGN_OR_RETURN(const double seconds, Seconds([&] {
