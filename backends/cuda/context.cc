@@ -1,0 +1,65 @@
+#include "backends/cuda/context.h"
+
+#include <cstring>
+#include <utility>
+
+#include "backends/core/status.h"
+#include "backends/cuda/driver_status.h"
+#include "backends/cuda/pinned_pool.h"
+#include "backends/cuda/plan_cache.h"
+#include "backends/cuda/pool_allocation.h"
+
+namespace acceld::cuda {
+
+CudaContext::~CudaContext() {
+  for (std::byte* data : allocated_) (void)driver_.Free(stream_, data);
+}
+
+absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
+  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
+  if (!data.ok()) return ToStatus(data.status, driver_.info());
+  allocated_.push_back(data.value);
+  return data.value;
+}
+
+absl::StatusOr<const std::byte*> CudaContext::Upload(absl::Span<const std::byte> source) {
+  ACCELD_ASSIGN_OR_RETURN(std::byte* const target, Workspace(source.size()));
+  const DriverResult<std::byte*> pinned = pinned_.Take(source.size());
+  if (!pinned.ok()) return ToStatus(pinned.status, driver_.info());
+  resources_.pinned.push_back(pinned.value);
+  std::memcpy(pinned.value, source.data(), source.size());
+  ACCELD_RETURN_IF_ERROR(
+      ToStatus(driver_.CopyToDevice(stream_, target, pinned.value, source.size()), driver_.info()));
+  return target;
+}
+
+absl::Status CudaContext::Launch(const Kernel& kernel) {
+  return ToStatus(driver_.Launch(stream_, kernel), driver_.info());
+}
+
+absl::Status CudaContext::Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes) {
+  return ToStatus(driver_.Memset(stream_, target, value, bytes), driver_.info());
+}
+
+absl::Status CudaContext::CopyOnDevice(std::byte* target, const std::byte* source,
+                                       std::uint64_t bytes) {
+  return ToStatus(driver_.CopyOnDevice(stream_, target, source, bytes), driver_.info());
+}
+
+absl::Status CudaContext::Gemm(GemmCall call) {
+  ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(driver_.GemmWorkspaceBytes()));
+  return ToStatus(driver_.Gemm(stream_, call), driver_.info());
+}
+
+absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall call) {
+  DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
+  if (!plan.ok()) return ToStatus(plan.status, driver_.info());
+  if (plan.value->workspace_bytes > 0) {
+    ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(plan.value->workspace_bytes));
+  }
+  const DriverStatus ran = driver_.RunConvolution(stream_, plan.value->handle, call);
+  resources_.kept.push_back(std::move(plan.value));
+  return ToStatus(ran, driver_.info());
+}
+
+}  // namespace acceld::cuda

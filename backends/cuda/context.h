@@ -1,0 +1,69 @@
+// What the cuda device's kernels need besides the op: the driver and a stream, workspace, and the
+// plans of convolutions.
+//
+// A kernel submits its work to the stream and returns; nothing waits. The op, and so its vectors,
+// stays until the work is done.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "backends/cuda/driver.h"
+
+namespace acceld::cuda {
+
+class PinnedPool;
+class PlanCache;
+
+// What an op that was submitted uses until its work is done, besides device memory.
+struct OpResources {
+  // Of the pinned pool.
+  std::vector<std::byte*> pinned{};
+  std::vector<std::shared_ptr<const void>> kept{};
+};
+
+// Lives while one op is submitted, on that thread.
+class CudaContext {
+ public:
+  // All outlive the context. What the work uses until it is done goes to `resources`.
+  CudaContext(Driver& driver, StreamHandle stream, PlanCache& plans, PinnedPool& pinned,
+              OpResources& resources)
+      : driver_(driver), stream_(stream), plans_(plans), pinned_(pinned), resources_(resources) {}
+  // Gives the workspace back, in the stream's order.
+  ~CudaContext();
+  CudaContext(const CudaContext&) = delete;
+  CudaContext& operator=(const CudaContext&) = delete;
+
+  Driver& driver() const { return driver_; }
+  StreamHandle stream() const { return stream_; }
+
+  // Device memory that is the op's until its work is done, aligned to 256 bytes; its contents are
+  // undefined. Out of memory where the device has no more.
+  absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
+
+  // Workspace that holds a copy of `source`, which is not used after the call. Not empty.
+  absl::StatusOr<const std::byte*> Upload(absl::Span<const std::byte> source);
+
+  absl::Status Launch(const Kernel& kernel);
+  absl::Status Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes);
+  absl::Status CopyOnDevice(std::byte* target, const std::byte* source, std::uint64_t bytes);
+  // With a workspace of this call's own.
+  absl::Status Gemm(GemmCall call);
+  // By a plan that is kept for the next time, with its workspace.
+  absl::Status Convolution(const ConvolutionKey& key, ConvolutionCall call);
+
+ private:
+  Driver& driver_;
+  const StreamHandle stream_;
+  PlanCache& plans_;
+  PinnedPool& pinned_;
+  OpResources& resources_;
+  std::vector<std::byte*> allocated_;
+};
+
+}  // namespace acceld::cuda

@@ -1,0 +1,19 @@
+// The cuda device's kernels: one per op, each in the file of its op's name under ops/.
+//
+// The op has been checked, and its addresses are pointers into device memory. An empty output is no
+// error.
+#pragma once
+
+#include "absl/status/status.h"
+#include "backends/cuda/context.h"
+#include "backends/kernel_table.h"
+#include "backends/ops/op.h"
+
+namespace acceld::cuda {
+
+absl::Status Run(const ops::Memset& op, CudaContext& context);
+absl::Status Run(const ops::CopyDtoD& op, CudaContext& context);
+
+extern const KernelTable<CudaContext> kOps;
+
+}  // namespace acceld::cuda
