@@ -1,0 +1,10 @@
+// Marks for code that runs on the GPU and, compiled by any C++ compiler, on the host.
+#pragma once
+
+#if defined(__CUDACC__)
+#define ACCELD_HOST_DEVICE __host__ __device__ __forceinline__
+#define ACCELD_UNROLL _Pragma("unroll")
+#else
+#define ACCELD_HOST_DEVICE inline
+#define ACCELD_UNROLL
+#endif
