@@ -1,0 +1,120 @@
+#include "backends/cuda/cuda_device.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "backends/core/mutex.h"
+#include "backends/core/status.h"
+#include "backends/cuda/cuda_queue.h"
+#include "backends/cuda/driver_status.h"
+#include "backends/cuda/op_table.h"
+#include "backends/cuda/progress_thread.h"
+
+namespace acceld::cuda {
+namespace {
+
+// Enough that the card has work while the host makes more.
+constexpr std::size_t kQueueDepth = 32;
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(std::unique_ptr<Driver> driver)
+      : driver_(std::move(driver)), parts_(*driver_) {}
+
+  absl::Status Init() override {
+    MutexLock lock(mutex_);
+    if (initialized_) return absl::OkStatus();
+    ACCELD_RETURN_IF_ERROR(Judge(driver_->Init(), "its initialization"));
+    ACCELD_RETURN_IF_ERROR(parts_.memory.Init());
+    ACCELD_RETURN_IF_ERROR(progress_.Start());
+    initialized_ = true;
+    return absl::OkStatus();
+  }
+
+  const DeviceInfo& info() const override { return driver_->info(); }
+  OpSet supported_ops() const override { return kOps.supported_ops(); }
+
+  MemoryUsage memory() const override {
+    const DriverResult<MemoryUsage> usage = driver_->Memory();
+    if (!usage.ok()) return {.total_bytes = info().total_memory_bytes, .free_bytes = 0};
+    return usage.value;
+  }
+
+  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions&) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    absl::StatusOr<std::byte*> data = parts_.memory.Allocate(bytes);
+    if (!data.ok()) return parts_.health.Judge(data.status(), "an allocation");
+    return data;
+  }
+
+  void Release(std::byte* data, std::uint64_t) override { parts_.memory.Release(data); }
+
+  absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    const DriverResult<std::byte*> data = driver_->AllocateHost(bytes);
+    if (!data.ok()) return Judge(data.status, "an allocation");
+    std::memset(data.value, 0, bytes);
+    parts_.pinned_ranges.Add(data.value, bytes);
+    return data.value;
+  }
+
+  void ReleaseHost(std::byte* data, std::uint64_t) override {
+    parts_.pinned_ranges.Remove(data);
+    (void)driver_->FreeHost(data);
+  }
+
+  absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    const DriverResult<StreamHandle> stream = driver_->CreateStream(priority);
+    if (!stream.ok()) return Judge(stream.status, "the creation of a queue");
+    auto queue = std::make_shared<CudaQueue>(parts_, stream.value);
+    MutexLock lock(mutex_);
+    const DeviceQueue number{++last_queue_};
+    queues_.emplace(number, std::move(queue));
+    return number;
+  }
+
+  void DestroyQueue(DeviceQueue number) override {
+    std::shared_ptr<CudaQueue> queue;  // Ends without the lock, or when its work is done.
+    MutexLock lock(mutex_);
+    const auto found = queues_.find(number);
+    queue = std::move(found->second);
+    queues_.erase(found);
+  }
+
+  void Submit(DeviceQueue number, const Work& work, WorkDone done) override {
+    const std::shared_ptr<CudaQueue> queue = Find(number);
+    if (queue->Submit(work, std::move(done))) progress_.Add(queue);
+  }
+
+  std::size_t queue_depth() const override { return kQueueDepth; }
+
+ private:
+  std::shared_ptr<CudaQueue> Find(DeviceQueue number) {
+    MutexLock lock(mutex_);
+    return queues_.at(number);
+  }
+
+  absl::Status Judge(const DriverStatus& status, std::string_view running) {
+    if (status.ok()) return absl::OkStatus();
+    return parts_.health.Judge(ToStatus(status, info()), running);
+  }
+
+  const std::unique_ptr<Driver> driver_;
+  DeviceParts parts_;
+  Mutex mutex_;
+  bool initialized_ ACCELD_GUARDED_BY(mutex_) = false;
+  std::uint64_t last_queue_ ACCELD_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<DeviceQueue, std::shared_ptr<CudaQueue>> queues_ ACCELD_GUARDED_BY(mutex_);
+  // Last, so that its destructor, which finishes the work, comes first.
+  ProgressThread progress_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver) {
+  return std::make_unique<CudaDevice>(std::move(driver));
+}
+
+}  // namespace acceld::cuda

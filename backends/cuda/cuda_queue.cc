@@ -1,0 +1,195 @@
+#include "backends/cuda/cuda_queue.h"
+
+#include <chrono>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "backends/core/status.h"
+#include "backends/cuda/driver_status.h"
+#include "backends/cuda/op_table.h"
+
+namespace acceld::cuda {
+
+std::string_view NameOf(const Work& work) {
+  if (const Op* op = std::get_if<Op>(&work)) {
+    return std::visit([](const auto& typed) { return typed.kName; }, *op);
+  }
+  return std::holds_alternative<HostToDevice>(work) ? "a copy to the device"
+                                                    : "a copy from the device";
+}
+
+CudaQueue::~CudaQueue() { (void)parts_.driver.DestroyStream(stream_); }
+
+bool CudaQueue::Submit(const Work& work, WorkDone done) {
+  MutexLock lock(mutex_);
+  items_.push_back({.work = &work, .done = std::move(done)});
+  SubmitWaiting();
+  return !std::exchange(active_, true);
+}
+
+bool CudaQueue::SubmitWaiting() {
+  if (submitting_) return false;  // Who submits goes on with what has come meanwhile.
+  submitting_ = true;
+  bool moved = false;
+  while (submitted_ < items_.size()) {
+    Item& item = items_[submitted_];
+    const bool idle = submitted_ == 0;
+    Submitted submitted = Submitted::kNothing;
+    {
+      MutexUnlock unlock(mutex_);
+      submitted = SubmitItem(item, idle);
+    }
+    if (submitted != Submitted::kNothing) moved = true;
+    if (submitted != Submitted::kAll) break;
+    ++submitted_;
+  }
+  submitting_ = false;
+  return moved;
+}
+
+CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle) {
+  if (parts_.health.lost()) {
+    item.status = parts_.health.status();
+    return Submitted::kAll;
+  }
+  if (item.start == nullptr) {
+    if (const absl::Status started = StartItem(item, idle); !started.ok()) Fail(item, started);
+  }
+  if (item.status.ok() && item.staged != nullptr) {
+    const DriverResult<bool> stepped = item.staged->Step(stream_);
+    if (!stepped.ok()) {
+      Fail(item, stepped.status);
+    } else if (!item.staged->all_submitted()) {
+      return stepped.value ? Submitted::kSome : Submitted::kNothing;
+    }
+  }
+  EndItem(item);  // Also behind a failure, since part of the work may run.
+  return Submitted::kAll;
+}
+
+absl::Status CudaQueue::StartItem(Item& item, bool idle) {
+  Driver& driver = parts_.driver;
+  ACCELD_RETURN_IF_ERROR(ToStatus(parts_.memory.OrderBehind(stream_, seen_memory_), driver.info()));
+  // In a busy stream, work starts when the work before it ends.
+  item.start = last_end_;
+  if (idle || item.start == nullptr) {
+    DriverResult<EventPool::Event> start = parts_.events.Record(stream_);
+    if (!start.ok()) return ToStatus(start.status, driver.info());
+    item.start = std::move(start.value);
+  }
+  if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item);
+  if (const auto* copy = std::get_if<HostToDevice>(item.work)) return SubmitCopy(*copy, item);
+  return SubmitCopy(std::get<DeviceToHost>(*item.work), item);
+}
+
+absl::Status CudaQueue::SubmitOp(const Op& op, Item& item) {
+  CudaContext context(parts_.driver, stream_, parts_.plans, parts_.pinned, item.resources);
+  try {
+    return kOps.Run(op, context);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory("The host has no memory left for the work of an op.");
+  }
+}
+
+template <typename HostOrDeviceCopy>
+absl::Status CudaQueue::SubmitCopy(const HostOrDeviceCopy& copy, Item& item) {
+  if (copy.bytes == 0) return absl::OkStatus();
+  constexpr bool kToDevice = std::is_same_v<HostOrDeviceCopy, HostToDevice>;
+  const std::byte* const host = kToDevice ? copy.source : copy.target;
+  Driver& driver = parts_.driver;
+  if (!parts_.pinned_ranges.Contains(host, copy.bytes)) {
+    item.staged = std::make_unique<StagedCopy>(driver, parts_.pinned, parts_.events, copy);
+    return absl::OkStatus();
+  }
+  DriverStatus copied;
+  if constexpr (kToDevice) {
+    copied = driver.CopyToDevice(stream_, copy.target, copy.source, copy.bytes);
+  } else {
+    copied = driver.CopyToHost(stream_, copy.target, copy.source, copy.bytes);
+  }
+  return ToStatus(copied, driver.info());
+}
+
+void CudaQueue::EndItem(Item& item) {
+  DriverResult<EventPool::Event> end = parts_.events.Record(stream_);
+  if (end.ok()) {
+    item.end = end.value;
+    last_end_ = std::move(end.value);
+    return;
+  }
+  Fail(item, end.status);
+  // Without an event nobody would know when the stream uses the item's memory no more.
+  (void)parts_.driver.Synchronize(stream_);
+}
+
+void CudaQueue::Fail(Item& item, const absl::Status& error) {
+  if (item.status.ok()) item.status = parts_.health.Judge(error, NameOf(*item.work));
+}
+
+void CudaQueue::Fail(Item& item, const DriverStatus& error) {
+  Fail(item, ToStatus(error, parts_.driver.info()));
+}
+
+CudaQueue::Progress CudaQueue::Advance() {
+  MutexLock lock(mutex_);
+  bool moved = SubmitWaiting();
+  while (submitted_ > 0) {
+    Item& first = items_.front();
+    bool finished = false;
+    {
+      MutexUnlock unlock(mutex_);
+      finished = Finished(first, moved);
+    }
+    if (!finished) break;
+    Item item = std::move(first);
+    items_.pop_front();
+    --submitted_;
+    moved = true;
+    MutexUnlock unlock(mutex_);
+    Complete(std::move(item));
+  }
+  if (moved) return Progress::kMoved;
+  if (!items_.empty()) return Progress::kWaiting;
+  active_ = false;
+  return Progress::kIdle;
+}
+
+bool CudaQueue::Finished(Item& item, bool& moved) {
+  if (parts_.health.lost()) {
+    item.status = parts_.health.status();
+    return true;
+  }
+  if (item.end == nullptr) return true;
+  if (item.staged != nullptr && item.status.ok() && !item.staged->finished()) {
+    const DriverResult<bool> stepped = item.staged->Step(stream_);
+    if (!stepped.ok()) {
+      Fail(item, stepped.status);
+    } else if (!item.staged->finished()) {
+      moved = moved || stepped.value;
+      return false;
+    }
+  }
+  const DriverStatus done = parts_.driver.Query(*item.end);
+  if (done.code == DriverCode::kNotReady) return false;
+  if (!done.ok()) Fail(item, done);
+  return true;
+}
+
+void CudaQueue::Complete(Item item) {
+  WorkResult result;
+  result.status = std::move(item.status);
+  if (item.end != nullptr && !parts_.health.lost()) {
+    const auto elapsed = parts_.driver.Elapsed(*item.start, *item.end);
+    if (elapsed.ok()) result.device_time = elapsed.value;
+  }
+  item.staged.reset();
+  for (std::byte* block : item.resources.pinned) parts_.pinned.GiveBack(block);
+  item.resources = {};
+  item.start = nullptr;
+  item.end = nullptr;
+  result.finished = std::chrono::steady_clock::now();
+  item.done(result);
+}
+
+}  // namespace acceld::cuda

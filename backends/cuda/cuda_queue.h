@@ -1,0 +1,113 @@
+// One queue of a cuda device: a stream of the driver, and the work in it. What the stream cannot
+// take at once (copies of memory that is not pinned, and what comes behind them) waits here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "backends/core/mutex.h"
+#include "backends/cuda/context.h"
+#include "backends/cuda/device_health.h"
+#include "backends/cuda/device_memory.h"
+#include "backends/cuda/driver.h"
+#include "backends/cuda/event_pool.h"
+#include "backends/cuda/pinned_pool.h"
+#include "backends/cuda/pinned_ranges.h"
+#include "backends/cuda/plan_cache.h"
+#include "backends/cuda/staged_copy.h"
+#include "backends/device.h"
+#include "backends/kernel_table.h"
+
+namespace acceld::cuda {
+
+// What the queues of a device share.
+struct DeviceParts {
+  // `driver` outlives it.
+  explicit DeviceParts(Driver& the_driver) : driver(the_driver) {}
+
+  Driver& driver;
+  DeviceHealth health;
+  PinnedRanges pinned_ranges;
+  PinnedPool pinned{driver};
+  EventPool events{driver};
+  PlanCache plans{driver};
+  DeviceMemory memory{driver};
+};
+
+// Submit is thread-safe; Advance is called by one thread.
+class CudaQueue {
+ public:
+  // `parts` outlives the queue, which takes the stream.
+  CudaQueue(DeviceParts& parts, StreamHandle stream) : parts_(parts), stream_(stream) {}
+  // All its work is done.
+  ~CudaQueue();
+  CudaQueue(const CudaQueue&) = delete;
+  CudaQueue& operator=(const CudaQueue&) = delete;
+
+  // As WorkSink's. True where the queue was idle: Advance is then to be called until it is again.
+  bool Submit(const Work& work, WorkDone done);
+
+  enum class Progress {
+    kIdle,     // there is no work
+    kWaiting,  // the card works on what there is
+    kMoved,    // some work was submitted or completed
+  };
+  // Completes what is done and goes on with what waits.
+  Progress Advance();
+
+ private:
+  struct Item {
+    const Work* work;
+    WorkDone done;
+    // What submitting it came to.
+    absl::Status status{};
+    EventPool::Event start{};
+    EventPool::Event end{};
+    OpResources resources{};
+    std::unique_ptr<StagedCopy> staged{};
+  };
+
+  // Gives the stream what it can take. True where it took something.
+  bool SubmitWaiting() ACCELD_REQUIRES(mutex_);
+  enum class Submitted { kAll, kSome, kNothing };
+  // Gives the stream one item, or what it can take of it. `idle`: the stream has nothing else.
+  Submitted SubmitItem(Item& item, bool idle);
+  absl::Status StartItem(Item& item, bool idle);
+  absl::Status SubmitOp(const Op& op, Item& item);
+  template <typename HostOrDeviceCopy>
+  absl::Status SubmitCopy(const HostOrDeviceCopy& copy, Item& item);
+  // Marks the end of what the stream was given of `item`.
+  void EndItem(Item& item);
+
+  // Whether the first item is done; its status then says how. Sets `moved` where it did some of it.
+  bool Finished(Item& item, bool& moved);
+  void Complete(Item item);
+  // Ends `item` with an error, unless it has one.
+  void Fail(Item& item, const absl::Status& error);
+  void Fail(Item& item, const DriverStatus& error);
+
+  DeviceParts& parts_;
+  const StreamHandle stream_;
+  // How much of the device's memory the stream is ordered behind; of whoever submits.
+  std::uint64_t seen_memory_ = 0;
+  // The end of what the stream was given last.
+  EventPool::Event last_end_;
+
+  Mutex mutex_;
+  // Its first `submitted_` are with the stream.
+  std::deque<Item> items_ ACCELD_GUARDED_BY(mutex_);
+  std::size_t submitted_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Whether a thread submits to the stream.
+  bool submitting_ ACCELD_GUARDED_BY(mutex_) = false;
+  bool active_ ACCELD_GUARDED_BY(mutex_) = false;
+};
+
+// "gemm"; "a copy to the device".
+std::string_view NameOf(const Work& work);
+
+}  // namespace acceld::cuda

@@ -1,0 +1,65 @@
+#include "backends/cuda/device_memory.h"
+
+#include <fmt/format.h>
+
+#include "backends/core/status.h"
+#include "backends/cuda/driver_status.h"
+#include "backends/cuda/pool_allocation.h"
+
+namespace acceld::cuda {
+
+DeviceMemory::~DeviceMemory() {
+  if (stream_ == StreamHandle{}) return;
+  (void)driver_.Synchronize(stream_);
+  if (zeroed_ != EventHandle{}) (void)driver_.DestroyEvent(zeroed_);
+  (void)driver_.DestroyStream(stream_);
+}
+
+absl::Status DeviceMemory::Init() {
+  const DriverResult<StreamHandle> stream = driver_.CreateStream(/*priority=*/0);
+  if (!stream.ok()) return ToStatus(stream.status, driver_.info());
+  stream_ = stream.value;
+  const DriverResult<EventHandle> event = driver_.CreateEvent();
+  if (!event.ok()) return ToStatus(event.status, driver_.info());
+  zeroed_ = event.value;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
+  const auto out_of_memory = [&] {
+    const DriverResult<MemoryUsage> memory = driver_.Memory();
+    return OutOfMemory(fmt::format(
+        "An allocation of {} bytes exceeds what cuda device {} ({}) has: {} bytes free of {}.",
+        bytes, driver_.info().ordinal, driver_.info().name, memory.value.free_bytes,
+        memory.value.total_bytes));
+  };
+  // The driver rounds sizes up; what the card cannot have is not even tried.
+  if (bytes > driver_.info().total_memory_bytes) return out_of_memory();
+  MutexLock lock(mutex_);
+  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
+  if (data.status.code == DriverCode::kOutOfMemory) return out_of_memory();
+  if (!data.ok()) return ToStatus(data.status, driver_.info());
+  DriverStatus status = driver_.Memset(stream_, data.value, 0, bytes);
+  if (status.ok()) status = driver_.Record(zeroed_, stream_);
+  if (!status.ok()) {
+    (void)driver_.Free(stream_, data.value);
+    return ToStatus(status, driver_.info());
+  }
+  records_.fetch_add(1, std::memory_order_release);
+  return data.value;
+}
+
+void DeviceMemory::Release(std::byte* data) {
+  MutexLock lock(mutex_);
+  (void)driver_.Free(stream_, data);
+}
+
+DriverStatus DeviceMemory::OrderBehind(StreamHandle stream, std::uint64_t& seen) {
+  if (records_.load(std::memory_order_acquire) == seen) return {};
+  MutexLock lock(mutex_);
+  DriverStatus waits = driver_.Wait(stream, zeroed_);
+  if (waits.ok()) seen = records_.load(std::memory_order_relaxed);
+  return waits;
+}
+
+}  // namespace acceld::cuda

@@ -1,0 +1,47 @@
+// The memory that a card's clients hold: of the driver's pool, and zero before its first use.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "backends/core/mutex.h"
+#include "backends/cuda/driver.h"
+
+namespace acceld::cuda {
+
+// Memory is allocated, zeroed and freed in a stream of its own; a stream that uses it is ordered
+// behind that first. Thread-safe.
+class DeviceMemory {
+ public:
+  // `driver` outlives it.
+  explicit DeviceMemory(Driver& driver) : driver_(driver) {}
+  // All memory has been released.
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  // Comes first.
+  absl::Status Init();
+
+  // Zero for what OrderBehind puts behind it. Out of memory where the card has no more, also not
+  // after the pool has been trimmed.
+  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes);
+  void Release(std::byte* data);
+
+  // Puts what comes next in `stream` behind all that was allocated so far. `seen` is the stream's
+  // own, 0 at first, and spares it what it has waited for already.
+  DriverStatus OrderBehind(StreamHandle stream, std::uint64_t& seen);
+
+ private:
+  Driver& driver_;
+  StreamHandle stream_{};
+  EventHandle zeroed_{};
+  // How often `zeroed_` was recorded.
+  std::atomic<std::uint64_t> records_{0};
+  Mutex mutex_;
+};
+
+}  // namespace acceld::cuda
