@@ -49,9 +49,7 @@ class ElementwiseTiling {
     shift_ = vectors_ ? static_cast<int>(misaligned / sizeof(float)) : 0;
   }
 
-  Grid grid() const {
-    return {.blocks = CeilDivide(n_ + shift_, kBlockElements), .threads = kThreads};
-  }
+  Grid grid() const { return {.blocks = CeilDivide(n_ + shift_, kBlockElements)}; }
 
   // For each vector [i, i + 4) of this thread, store_vector(i, vector(i)); for each element that is
   // in none, store_one(i, one(i)). Within a whole block all is loaded before anything is stored, so

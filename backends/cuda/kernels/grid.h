@@ -2,7 +2,10 @@
 //
 // A kernel is a struct of its parameters with
 //   Registers        what a thread keeps from one phase to the next;
-//   grid()           how many blocks of how many threads, with how much shared memory;
+//   kThreads         how many threads a block has;
+//   kBlocksAtOnce    how many blocks a multiprocessor of the GPU is to have room for, which limits
+//                    the registers of a thread;
+//   grid()           how many blocks there are, with how much shared memory;
 //   operator()(B& block) const
 //                    what a block does: code that is the same for all its threads, and calls
 //                    block.Phase(body) for what each thread does, body(thread, registers), until
@@ -23,19 +26,24 @@ namespace acceld::cuda {
 
 struct Grid {
   std::int64_t blocks = 0;
-  // Of each block; at most kMaxThreads.
-  int threads = 0;
-  // Of each block.
+  // Of each block; at most kMaxSharedBytes.
   int shared_bytes = 0;
 };
 
-inline constexpr int kMaxThreads = 256;
+// What a block may have on every GPU.
+inline constexpr int kMaxSharedBytes = 48 * 1024;
 
 // For kernels whose threads keep nothing.
 struct NoRegisters {};
 
 ACCELD_HOST_DEVICE constexpr std::int64_t CeilDivide(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
+}
+
+// a / b; neither is negative. Quick where both fit into 32 bits: GPUs divide in software.
+ACCELD_HOST_DEVICE std::int64_t Quotient(std::int64_t a, std::int64_t b) {
+  if ((a | b) >> 32 == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+  return a / b;
 }
 
 template <typename T>

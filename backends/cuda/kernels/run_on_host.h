@@ -53,7 +53,7 @@ void RunKernelOnHost(const K& kernel, HostOrder order = HostOrder::kForward) {
     std::byte bytes[16];
   };
   const Grid grid = kernel.grid();
-  std::vector<typename K::Registers> registers(static_cast<std::size_t>(grid.threads));
+  std::vector<typename K::Registers> registers(K::kThreads);
   std::vector<SharedUnit> shared(static_cast<std::size_t>(grid.shared_bytes) / 16 + 1);
   for (std::int64_t i = 0; i < grid.blocks; ++i) {
     std::memset(shared.data(), 0xff, shared.size() * sizeof(SharedUnit));

@@ -31,6 +31,8 @@ ACCELD_HOST_DEVICE float Apply(float x) {
 class UnaryKernel {
  public:
   using Registers = NoRegisters;
+  static constexpr int kThreads = ElementwiseTiling::kThreads;
+  static constexpr int kBlocksAtOnce = 4;
 
   UnaryKernel() = default;
   UnaryKernel(UnaryOp op, std::int64_t n, const float* input, float* output)

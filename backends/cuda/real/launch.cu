@@ -1,14 +1,10 @@
 #include <cstdint>
-#include <limits>
 #include <variant>
 
 #include "backends/cuda/real/launch.h"
 
 namespace acceld::cuda {
 namespace {
-
-// More needs to be asked for, by kernel.
-constexpr int kPlainSharedBytes = 48 * 1024;
 
 // A block of a kernel on the GPU; see kernels/grid.h.
 template <typename Registers>
@@ -35,27 +31,26 @@ class DeviceBlock {
   Registers registers_;
 };
 
+// Wide enough for nearly every grid; the others are several rows high.
+constexpr std::int64_t kMaxGridWidth = std::int64_t{1} << 30;
+
 template <typename K>
-__global__ void __launch_bounds__(kMaxThreads) RunKernel(const K kernel, std::int64_t blocks) {
+__global__ void __launch_bounds__(K::kThreads, K::kBlocksAtOnce)
+    RunKernel(const K kernel, std::int64_t blocks) {
   extern __shared__ Float4 shared[];
-  for (std::int64_t i = blockIdx.x; i < blocks; i += gridDim.x) {
-    DeviceBlock<typename K::Registers> block(i, shared);
-    kernel(block);
-  }
+  const std::int64_t index = blockIdx.y * kMaxGridWidth + blockIdx.x;
+  if (index >= blocks) return;
+  DeviceBlock<typename K::Registers> block(index, shared);
+  kernel(block);
 }
 
 template <typename K>
 cudaError_t Launch(const K& kernel, cudaStream_t stream) {
   const Grid grid = kernel.grid();
   if (grid.blocks == 0) return cudaSuccess;
-  if (grid.shared_bytes > kPlainSharedBytes) {
-    const cudaError_t error = cudaFuncSetAttribute(
-        RunKernel<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, grid.shared_bytes);
-    if (error != cudaSuccess) return error;
-  }
-  constexpr std::int64_t kMaxBlocks = std::numeric_limits<int>::max();
-  const unsigned blocks = static_cast<unsigned>(Smaller(grid.blocks, kMaxBlocks));
-  RunKernel<K><<<blocks, grid.threads, grid.shared_bytes, stream>>>(kernel, grid.blocks);
+  const dim3 size(static_cast<unsigned>(Smaller(grid.blocks, kMaxGridWidth)),
+                  static_cast<unsigned>(CeilDivide(grid.blocks, kMaxGridWidth)));
+  RunKernel<K><<<size, K::kThreads, grid.shared_bytes, stream>>>(kernel, grid.blocks);
   return cudaGetLastError();
 }
 
