@@ -124,7 +124,13 @@ void CudaQueue::EndItem(Item& item) {
 }
 
 void CudaQueue::Fail(Item& item, const absl::Status& error) {
-  if (item.status.ok()) item.status = parts_.health.Judge(error, NameOf(*item.work));
+  if (!item.status.ok()) return;
+  std::string_view running;
+  {
+    MutexLock lock(mutex_);
+    running = NameOf(*items_.front().work);
+  }
+  item.status = parts_.health.Judge(error, running);
 }
 
 void CudaQueue::Fail(Item& item, const DriverStatus& error) {
@@ -172,14 +178,18 @@ bool CudaQueue::Finished(Item& item, bool& moved) {
   }
   const DriverStatus done = parts_.driver.Query(*item.end);
   if (done.code == DriverCode::kNotReady) return false;
-  if (!done.ok()) Fail(item, done);
+  if (!done.ok()) {
+    Fail(item, done);
+    // The event says nothing then; the item's memory must not be used any more.
+    if (!parts_.health.lost()) (void)parts_.driver.Synchronize(stream_);
+  }
   return true;
 }
 
 void CudaQueue::Complete(Item item) {
   WorkResult result;
   result.status = std::move(item.status);
-  if (item.end != nullptr && !parts_.health.lost()) {
+  if (item.start != nullptr && item.end != nullptr && !parts_.health.lost()) {
     const auto elapsed = parts_.driver.Elapsed(*item.start, *item.end);
     if (elapsed.ok()) result.device_time = elapsed.value;
   }

@@ -87,7 +87,8 @@ class CudaQueue {
   // Whether the first item is done; its status then says how. Sets `moved` where it did some of it.
   bool Finished(Item& item, bool& moved);
   void Complete(Item item);
-  // Ends `item` with an error, unless it has one.
+  // Ends `item` with an error, unless it has one. Where the card is lost, the queue's first work is
+  // the one that ran.
   void Fail(Item& item, const absl::Status& error);
   void Fail(Item& item, const DriverStatus& error);
 

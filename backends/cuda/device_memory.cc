@@ -16,12 +16,17 @@ DeviceMemory::~DeviceMemory() {
 }
 
 absl::Status DeviceMemory::Init() {
-  const DriverResult<StreamHandle> stream = driver_.CreateStream(/*priority=*/0);
-  if (!stream.ok()) return ToStatus(stream.status, driver_.info());
-  stream_ = stream.value;
-  const DriverResult<EventHandle> event = driver_.CreateEvent();
-  if (!event.ok()) return ToStatus(event.status, driver_.info());
-  zeroed_ = event.value;
+  // What a former attempt has made stays.
+  if (stream_ == StreamHandle{}) {
+    const DriverResult<StreamHandle> stream = driver_.CreateStream(/*priority=*/0);
+    if (!stream.ok()) return ToStatus(stream.status, driver_.info());
+    stream_ = stream.value;
+  }
+  if (zeroed_ == EventHandle{}) {
+    const DriverResult<EventHandle> event = driver_.CreateEvent();
+    if (!event.ok()) return ToStatus(event.status, driver_.info());
+    zeroed_ = event.value;
+  }
   return absl::OkStatus();
 }
 

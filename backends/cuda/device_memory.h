@@ -23,7 +23,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // Comes first.
+  // Comes first; again where it has failed.
   absl::Status Init();
 
   // Zero for what OrderBehind puts behind it. Out of memory where the card has no more, also not

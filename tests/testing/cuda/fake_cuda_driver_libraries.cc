@@ -1,0 +1,142 @@
+// The libraries and graphs of the fake card.
+#include <array>
+#include <utility>
+
+#include "fmt/format.h"
+#include "tests/testing/cuda/fake_cuda_driver.h"
+#include "tests/testing/cuda/fake_cuda_libraries.h"
+
+namespace acceld {
+namespace {
+
+using cuda::ConvolutionHandle;
+using cuda::DriverResult;
+using cuda::DriverStatus;
+using cuda::GraphHandle;
+using cuda::StreamHandle;
+
+constexpr std::uint64_t kConvolutionWorkspaceBytes = 1024;
+
+}  // namespace
+
+DriverStatus FakeCudaDriver::Gemm(StreamHandle stream, const cuda::GemmCall& call) {
+  const bool halves = call.type == cuda::GemmType::kF16 || call.type == cuda::GemmType::kBf16;
+  const std::uint64_t c_bytes = call.type == cuda::GemmType::kF64 ? 8 : 4;
+  const std::uint64_t factor_bytes = halves ? 2 : c_bytes;
+  const auto bytes = [&call](bool transposed, std::int64_t rows, std::int64_t columns,
+                             std::int64_t ld, std::int64_t stride, std::uint64_t element) {
+    return element * MatrixElements(transposed ? columns : rows, transposed ? rows : columns, ld,
+                                    stride, call.batch);
+  };
+  return Submit(
+      "Gemm", stream,
+      {{.data = call.a,
+        .bytes = bytes(call.transpose_a, call.m, call.k, call.lda, call.stride_a, factor_bytes),
+        .on_host = false,
+        .writes = false},
+       {.data = call.b,
+        .bytes = bytes(call.transpose_b, call.k, call.n, call.ldb, call.stride_b, factor_bytes),
+        .on_host = false,
+        .writes = false},
+       {.data = call.c,
+        .bytes = bytes(false, call.m, call.n, call.ldc, call.stride_c, c_bytes),
+        .on_host = false,
+        .writes = true},
+       {.data = call.workspace, .bytes = GemmWorkspaceBytes(), .on_host = false, .writes = true}},
+      [call] { FakeGemm(call); });
+}
+
+DriverResult<cuda::ConvolutionPlan> FakeCudaDriver::PlanConvolution(
+    const cuda::ConvolutionKey& key) {
+  MutexLock lock(mutex_);
+  if (DriverStatus status = Enter("PlanConvolution"); !status.ok()) return {.status = status};
+  const ConvolutionHandle plan{++last_handle_};
+  plans_.emplace(plan, key);
+  return {.value = {.handle = plan, .workspace_bytes = kConvolutionWorkspaceBytes}};
+}
+
+DriverStatus FakeCudaDriver::DestroyConvolution(ConvolutionHandle plan) {
+  MutexLock lock(mutex_);
+  DriverStatus status = Enter("DestroyConvolution");
+  if (plans_.erase(plan) == 0) Misuse("DestroyConvolution names a plan that is not there.");
+  return status;
+}
+
+DriverStatus FakeCudaDriver::RunConvolution(StreamHandle stream, ConvolutionHandle plan,
+                                            const cuda::ConvolutionCall& call) {
+  cuda::ConvolutionKey key;
+  {
+    MutexLock lock(mutex_);
+    const auto found = plans_.find(plan);
+    if (found != plans_.end()) {
+      key = found->second;
+    } else {
+      Misuse("RunConvolution names a plan that is not there.");
+    }
+  }
+  const auto operand = [&key](const void* data, const std::array<std::int64_t, 4>& sizes,
+                              cuda::ConvolutionKind written_by) {
+    return Operand{.data = data,
+                   .bytes = static_cast<std::uint64_t>(ElementCount(sizes)) * sizeof(float),
+                   .on_host = false,
+                   .writes = key.kind == written_by};
+  };
+  return Submit("RunConvolution", stream,
+                {operand(call.input, key.shape.input, cuda::ConvolutionKind::kBackwardData),
+                 operand(call.filter, key.shape.filter, cuda::ConvolutionKind::kBackwardFilter),
+                 operand(call.output, key.shape.output, cuda::ConvolutionKind::kForward),
+                 {.data = call.workspace,
+                  .bytes = kConvolutionWorkspaceBytes,
+                  .on_host = false,
+                  .writes = true}},
+                [this, plan, key, call]() ACCELD_REQUIRES(mutex_) {
+                  if (!plans_.contains(plan)) {
+                    Misuse("DestroyConvolution comes before a run of the plan is done.");
+                  }
+                  FakeConvolution(key, call);
+                });
+}
+
+// ---- Graphs ----
+
+DriverStatus FakeCudaDriver::BeginCapture(StreamHandle stream) {
+  MutexLock lock(mutex_);
+  if (DriverStatus status = Enter("BeginCapture"); !status.ok()) return status;
+  StreamState* const state = Find(stream, "BeginCapture");
+  if (state == nullptr) return {};
+  if (std::exchange(state->capturing, true)) Misuse("BeginCapture comes twice for a stream.");
+  return {};
+}
+
+DriverResult<GraphHandle> FakeCudaDriver::EndCapture(StreamHandle stream) {
+  MutexLock lock(mutex_);
+  DriverStatus status = Enter("EndCapture");
+  StreamState* const state = Find(stream, "EndCapture");
+  if (state == nullptr) return {.status = status};
+  if (!std::exchange(state->capturing, false)) Misuse("EndCapture comes without BeginCapture.");
+  std::vector<Task> tasks = std::exchange(state->captured, {});
+  if (!status.ok()) return {.status = status};
+  const GraphHandle graph{++last_handle_};
+  graphs_.emplace(graph, std::move(tasks));
+  return {.value = graph};
+}
+
+DriverStatus FakeCudaDriver::LaunchGraph(StreamHandle stream, GraphHandle graph) {
+  MutexLock lock(mutex_);
+  if (DriverStatus status = Enter("LaunchGraph"); !status.ok()) return status;
+  StreamState* const state = Find(stream, "LaunchGraph");
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) Misuse("LaunchGraph names a graph that is not there.");
+  if (state == nullptr || found == graphs_.end()) return {};
+  for (const Task& task : found->second) Append(*state, stream, task);
+  return {};
+}
+
+DriverStatus FakeCudaDriver::DestroyGraph(GraphHandle graph) {
+  MutexLock lock(mutex_);
+  DriverStatus status = Enter("DestroyGraph");
+  if (graphs_.erase(graph) == 0) Misuse("DestroyGraph names a graph that is not there.");
+  return status;
+}
+
+}  // namespace acceld

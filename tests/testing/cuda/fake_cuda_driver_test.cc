@@ -1,0 +1,128 @@
+#include "tests/testing/cuda/fake_cuda_driver.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace acceld {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Two streams and 1024 bytes allocated in the first.
+class FakeCudaDriverTest : public testing::Test {
+ protected:
+  FakeCudaDriverTest() {
+    EXPECT_TRUE(card_->Init().ok());
+    first_ = card_->CreateStream(0).value;
+    second_ = card_->CreateStream(0).value;
+    event_ = card_->CreateEvent().value;
+    data_ = card_->Allocate(first_, 1024).value;
+  }
+
+  void Fill(cuda::StreamHandle stream, std::uint8_t value = 1) {
+    EXPECT_TRUE(card_->Memset(stream, data_, value, 1024).ok());
+  }
+  void Record(cuda::StreamHandle stream) { EXPECT_TRUE(card_->Record(event_, stream).ok()); }
+
+  std::vector<std::string> misuses_;
+  std::unique_ptr<FakeCudaDriver> card_ = std::make_unique<FakeCudaDriver>(
+      FakeCudaOptions{.on_misuse = [this](const std::string& what) { misuses_.push_back(what); }});
+  cuda::StreamHandle first_{};
+  cuda::StreamHandle second_{};
+  cuda::EventHandle event_{};
+  std::byte* data_ = nullptr;
+};
+
+TEST_F(FakeCudaDriverTest, RunsNothingThatNobodyAsksFor) {
+  Fill(first_);
+  Record(first_);
+  EXPECT_NE(data_[0], std::byte{1});
+  EXPECT_TRUE(card_->Query(event_).ok());
+  EXPECT_EQ(data_[0], std::byte{1});
+}
+
+TEST_F(FakeCudaDriverTest, RunsWhatAStreamWaitsFor) {
+  Fill(first_, 1);
+  Record(first_);
+  EXPECT_TRUE(card_->Wait(second_, event_).ok());
+  Fill(second_, 2);
+  EXPECT_TRUE(card_->Synchronize(second_).ok());
+  EXPECT_TRUE(card_->Synchronize(first_).ok());
+  EXPECT_EQ(data_[0], std::byte{2});
+  EXPECT_THAT(misuses_, IsEmpty());
+}
+
+TEST_F(FakeCudaDriverTest, ReportsMemoryUsedInAStreamThatIsNotOrdered) {
+  Fill(first_);
+  Fill(second_);
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("not ordered behind its last use")));
+}
+
+TEST_F(FakeCudaDriverTest, AHostThatHasSeenWorkDoneOrdersIt) {
+  Fill(first_);
+  Record(first_);
+  EXPECT_TRUE(card_->Query(event_).ok());
+  Fill(second_);
+  EXPECT_THAT(misuses_, IsEmpty());
+}
+
+TEST_F(FakeCudaDriverTest, ReportsUseAfterFree) {
+  EXPECT_TRUE(card_->Free(first_, data_).ok());
+  Fill(first_);
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("1024 bytes that are no device memory")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsFreeWhileInUse) {
+  Fill(first_);
+  EXPECT_TRUE(card_->Free(second_, data_).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("not ordered behind the memory's last use")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsCopiesOfMemoryThatIsNotPinned) {
+  std::vector<std::byte> host(1024);
+  EXPECT_TRUE(card_->CopyToHost(first_, host.data(), data_, 1024).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("1024 bytes that are no pinned memory")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsPinnedMemoryFreedWhileInUse) {
+  std::byte* const host = card_->AllocateHost(1024).value;
+  EXPECT_TRUE(card_->CopyToHost(first_, host, data_, 1024).ok());
+  EXPECT_TRUE(card_->FreeHost(host).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("before the host has seen")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAStreamDestroyedWithWorkInIt) {
+  Fill(second_ = first_);
+  EXPECT_TRUE(card_->DestroyStream(first_).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("while the stream has work")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsWhatIsNeverGivenBack) {
+  card_.reset();
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("1 of its memory"), HasSubstr("2 of its streams"),
+                                    HasSubstr("1 of its events")));
+}
+
+TEST_F(FakeCudaDriverTest, ACapturedStreamRunsWhenItsGraphIsLaunched) {
+  EXPECT_TRUE(card_->BeginCapture(first_).ok());
+  Fill(first_);
+  const cuda::GraphHandle graph = card_->EndCapture(first_).value;
+  EXPECT_TRUE(card_->Synchronize(first_).ok());
+  EXPECT_NE(data_[0], std::byte{1});
+  for (int i = 0; i < 2; ++i) {
+    data_[0] = std::byte{0};
+    EXPECT_TRUE(card_->LaunchGraph(first_, graph).ok());
+    EXPECT_TRUE(card_->Synchronize(first_).ok());
+    EXPECT_EQ(data_[0], std::byte{1});
+  }
+  EXPECT_TRUE(card_->DestroyGraph(graph).ok());
+  EXPECT_THAT(misuses_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace acceld

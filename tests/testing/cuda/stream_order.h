@@ -1,0 +1,44 @@
+// Which work of a fake card is ordered behind which, by vector clocks: order comes about by a
+// stream, by an event that another stream waits for, and by a host that has seen work done.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/driver.h"
+
+namespace acceld {
+
+// How much of each stream is before a point.
+using StreamClock = std::map<cuda::StreamHandle, std::uint64_t>;
+
+void Merge(StreamClock& clock, const StreamClock& other);
+
+// What work does with a part of one piece of memory.
+struct MemoryAccess {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool writes = false;
+  // Where it is in its stream.
+  cuda::StreamHandle stream{};
+  std::uint64_t time = 0;
+};
+
+// The accesses to one piece of memory.
+class AccessOrder {
+ public:
+  // Adds an access whose work is behind `clock`, of a host that has seen `seen` done. What is wrong
+  // with it; empty where nothing is.
+  std::string_view Add(const MemoryAccess& access, const StreamClock& clock,
+                       const StreamClock& seen);
+
+  // Whether every access is before `clock`.
+  bool AllBefore(const StreamClock& clock) const;
+
+ private:
+  std::vector<MemoryAccess> accesses_;
+};
+
+}  // namespace acceld

@@ -1,0 +1,195 @@
+#include "backends/core/status.h"
+#include "backends/cuda/context.h"
+#include "backends/cuda/driver_status.h"
+#include "backends/cuda/pinned_pool.h"
+#include "backends/cuda/pinned_ranges.h"
+#include "backends/cuda/plan_cache.h"
+#include "tests/unit/backends/cuda/testing.h"
+
+namespace acceld {
+namespace {
+
+using cuda::DriverCode;
+using cuda::DriverStatus;
+using cuda::PlanCache;
+
+TEST(CudaDriverStatus, BecomesAnErrorThatNamesCardCallAndCause) {
+  const DeviceInfo info{.ordinal = 3};
+  const auto status = [&info](DriverCode code) {
+    return ToStatus(DriverStatus{.code = code, .call = "cudaMalloc", .detail = "cudaErrorX (why)"},
+                    info);
+  };
+  const std::string what = "cuda device 3: cudaMalloc: cudaErrorX (why).";
+  EXPECT_THAT(status(DriverCode::kOk), IsOk());
+  EXPECT_THAT(status(DriverCode::kOutOfMemory),
+              IsStatus(absl::StatusCode::kResourceExhausted, what));
+  EXPECT_THAT(status(DriverCode::kUnsupported), IsStatus(absl::StatusCode::kUnimplemented, what));
+  EXPECT_THAT(status(DriverCode::kFailed), IsStatus(absl::StatusCode::kInternal, what));
+  EXPECT_THAT(status(DriverCode::kFailed), HasReason(reason::kDeviceError));
+  EXPECT_THAT(status(DriverCode::kDeviceLost), IsStatus(absl::StatusCode::kInternal, what));
+  EXPECT_THAT(status(DriverCode::kDeviceLost), HasReason(reason::kDeviceLost));
+}
+
+TEST(CudaDriverStatus, SaysWhichLibraryIsMissing) {
+  const DriverStatus missing{
+      .code = DriverCode::kMissing, .call = "cudnnCreate", .detail = "libcudnn.so.9 is not there."};
+  EXPECT_THAT(
+      ToStatus(missing, DeviceInfo{}),
+      IsStatus(absl::StatusCode::kUnimplemented, "cuda device 0: libcudnn.so.9 is not there."));
+}
+
+TEST(CudaPinnedRanges, ContainWhatLiesInOneRange) {
+  std::vector<std::byte> memory(100);
+  cuda::PinnedRanges ranges;
+  EXPECT_FALSE(ranges.Contains(memory.data(), 1));
+  ranges.Add(memory.data() + 10, 20);
+  ranges.Add(memory.data() + 30, 20);
+  EXPECT_TRUE(ranges.Contains(memory.data() + 10, 20));
+  EXPECT_TRUE(ranges.Contains(memory.data() + 29, 1));
+  EXPECT_FALSE(ranges.Contains(memory.data() + 9, 2));
+  EXPECT_FALSE(ranges.Contains(memory.data() + 25, 10));
+  EXPECT_FALSE(ranges.Contains(memory.data() + 50, 1));
+  EXPECT_FALSE(ranges.Contains(memory.data() + 10, ~std::uint64_t{0}));
+  ranges.Remove(memory.data() + 10);
+  EXPECT_FALSE(ranges.Contains(memory.data() + 10, 1));
+  EXPECT_TRUE(ranges.Contains(memory.data() + 30, 1));
+}
+
+class CudaPartsTest : public testing::Test {
+ protected:
+  CudaPartsTest() { EXPECT_TRUE(card_->Init().ok()); }
+
+  std::unique_ptr<FakeCudaDriver> card_ = MakeFakeCudaDriver();
+};
+
+TEST_F(CudaPartsTest, PinnedBlocksAreUsedAgain) {
+  cuda::PinnedPool pool(*card_);
+  std::byte* const block = pool.Take(5000).value;
+  pool.GiveBack(block);
+  EXPECT_EQ(pool.Take(8192).value, block);
+  std::byte* const other = pool.Take(8000).value;
+  EXPECT_NE(other, block);
+  pool.GiveBack(block);
+  pool.GiveBack(other);
+}
+
+TEST_F(CudaPartsTest, PinnedBlocksAreKeptUpToALimit) {
+  cuda::PinnedPool pool(*card_);
+  for (int i = 0; i < 2; ++i) {
+    std::byte* const block = pool.Take(cuda::PinnedPool::kMaxKeptBytes).value;
+    std::byte* const small = pool.Take(1).value;
+    pool.GiveBack(small);
+    pool.GiveBack(block);
+    EXPECT_EQ(card_->calls("FreeHost"), i + 1);
+  }
+}
+
+cuda::ConvolutionKey Key(std::int64_t images) {
+  return {.shape = Conv2dShape::For({images, 1, 3, 3}, {1, 1, 2, 2})};
+}
+
+TEST_F(CudaPartsTest, PlansAreMadeOnceAndTheLeastRecentlyUsedGoesFirst) {
+  PlanCache cache(*card_, 2);
+  for (const std::int64_t images : {1, 2, 1, 3, 1}) EXPECT_TRUE(cache.Get(Key(images)).ok());
+  EXPECT_EQ(card_->calls("PlanConvolution"), 3);
+  EXPECT_EQ(card_->calls("DestroyConvolution"), 1);
+  EXPECT_TRUE(cache.Get(Key(2)).ok());
+  EXPECT_EQ(card_->calls("PlanConvolution"), 4);
+}
+
+TEST_F(CudaPartsTest, PlansOfDifferentKindsAndStridesAreDifferent) {
+  PlanCache cache(*card_);
+  cuda::ConvolutionKey key = Key(1);
+  EXPECT_TRUE(cache.Get(key).ok());
+  key.kind = cuda::ConvolutionKind::kBackwardData;
+  EXPECT_TRUE(cache.Get(key).ok());
+  key.shape.stride[1] = 2;
+  EXPECT_TRUE(cache.Get(key).ok());
+  key.shape.padding[0] = 1;
+  EXPECT_TRUE(cache.Get(key).ok());
+  EXPECT_EQ(card_->calls("PlanConvolution"), 4);
+}
+
+TEST_F(CudaPartsTest, APlanStaysWhileItIsUsed) {
+  PlanCache cache(*card_, 1);
+  auto plan = cache.Get(Key(1));
+  EXPECT_TRUE(cache.Get(Key(2)).ok());
+  EXPECT_EQ(card_->calls("DestroyConvolution"), 0);
+  plan.value.reset();
+  EXPECT_EQ(card_->calls("DestroyConvolution"), 1);
+}
+
+TEST_F(CudaPartsTest, APlanThatFailsIsTriedAgain) {
+  PlanCache cache(*card_);
+  card_->FailCall("PlanConvolution", 1, kDriverFailure);
+  EXPECT_EQ(cache.Get(Key(1)).status.code, DriverCode::kFailed);
+  EXPECT_TRUE(cache.Get(Key(1)).ok());
+}
+
+// What an op gets.
+class CudaContextTest : public CudaPartsTest {
+ protected:
+  ~CudaContextTest() override {
+    EXPECT_TRUE(card_->Synchronize(stream_).ok());
+    for (std::byte* block : resources_.pinned) pinned_.GiveBack(block);
+    EXPECT_TRUE(card_->DestroyStream(stream_).ok());
+  }
+
+  cuda::CudaContext Context() {
+    return cuda::CudaContext(*card_, stream_, plans_, pinned_, resources_);
+  }
+
+  PlanCache plans_{*card_};
+  cuda::PinnedPool pinned_{*card_};
+  cuda::OpResources resources_;
+  const cuda::StreamHandle stream_ = card_->CreateStream(0).value;
+};
+
+TEST_F(CudaContextTest, WorkspaceIsGivenBackInTheStreamsOrder) {
+  {
+    cuda::CudaContext context = Context();
+    const absl::StatusOr<std::byte*> data = context.Workspace(1000);
+    ASSERT_THAT(data.status(), IsOk());
+    EXPECT_THAT(context.Memset(*data, 1, 1000), IsOk());
+  }
+  EXPECT_EQ(card_->calls("Free"), 1);
+}
+
+TEST_F(CudaContextTest, WorkspaceTrimsThePoolOnce) {
+  cuda::CudaContext context = Context();
+  EXPECT_THAT(context.Workspace(std::uint64_t{65} << 20).status(),
+              IsStatus(absl::StatusCode::kResourceExhausted, "cuda device 0"));
+  EXPECT_EQ(card_->calls("TrimPool"), 1);
+  EXPECT_THAT(context.Workspace(1 << 20).status(), IsOk());
+}
+
+TEST_F(CudaContextTest, UploadsAreCopiedAtOnce) {
+  std::vector<std::byte> source(5000, std::byte{3});
+  cuda::CudaContext context = Context();
+  const absl::StatusOr<const std::byte*> uploaded = context.Upload(source);
+  ASSERT_THAT(uploaded.status(), IsOk());
+  source.assign(5000, std::byte{4});
+  EXPECT_TRUE(card_->Synchronize(stream_).ok());
+  EXPECT_EQ(std::vector<std::byte>(*uploaded, *uploaded + 5000),
+            std::vector<std::byte>(5000, std::byte{3}));
+}
+
+TEST_F(CudaContextTest, AConvolutionKeepsItsPlanUntilItIsDone) {
+  PlanCache plans(*card_, 1);
+  cuda::OpResources resources;
+  {
+    cuda::CudaContext context(*card_, stream_, plans, pinned_, resources);
+    std::byte* const data = context.Workspace(1024).value();
+    const auto array = [data](std::size_t i) { return data + i * 256; };
+    const cuda::ConvolutionCall call{.input = array(0), .filter = array(1), .output = array(2)};
+    EXPECT_THAT(context.Convolution(Key(1), call), IsOk());
+    EXPECT_THAT(context.Convolution(Key(2), call), IsOk());
+  }
+  EXPECT_EQ(card_->calls("DestroyConvolution"), 0);
+  EXPECT_TRUE(card_->Synchronize(stream_).ok());
+  resources.kept.clear();
+  EXPECT_EQ(card_->calls("DestroyConvolution"), 1);
+}
+
+}  // namespace
+}  // namespace acceld
