@@ -8,11 +8,11 @@ constexpr absl::Status (*kRun)(const OpType&, CudaContext&) = &Run;
 
 }  // namespace
 
-// In the order of Op: gemm, gemm_mixed_precision, batched_gemm, conv2d_forward,
-// conv2d_backward_data, conv2d_backward_filter, attention, reduce, softmax, unary, binary, gather,
-// scatter, memset, copy_dtod.
-constinit const KernelTable<CudaContext> kOps(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                                              nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                                              nullptr, kRun<ops::Memset>, kRun<ops::CopyDtoD>);
+constinit const KernelTable<CudaContext> kOps(
+    kRun<ops::Gemm>, kRun<ops::GemmMixedPrecision>, kRun<ops::BatchedGemm>,
+    kRun<ops::Conv2dForward>, kRun<ops::Conv2dBackwardData>, kRun<ops::Conv2dBackwardFilter>,
+    kRun<ops::Attention>, kRun<ops::Reduce>, kRun<ops::Softmax>, kRun<ops::Unary>,
+    kRun<ops::Binary>, kRun<ops::Gather>, kRun<ops::Scatter>, kRun<ops::Memset>,
+    kRun<ops::CopyDtoD>);
 
 }  // namespace acceld::cuda

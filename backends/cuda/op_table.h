@@ -11,6 +11,19 @@
 
 namespace acceld::cuda {
 
+absl::Status Run(const ops::Gemm& op, CudaContext& context);
+absl::Status Run(const ops::GemmMixedPrecision& op, CudaContext& context);
+absl::Status Run(const ops::BatchedGemm& op, CudaContext& context);
+absl::Status Run(const ops::Conv2dForward& op, CudaContext& context);
+absl::Status Run(const ops::Conv2dBackwardData& op, CudaContext& context);
+absl::Status Run(const ops::Conv2dBackwardFilter& op, CudaContext& context);
+absl::Status Run(const ops::Attention& op, CudaContext& context);
+absl::Status Run(const ops::Reduce& op, CudaContext& context);
+absl::Status Run(const ops::Softmax& op, CudaContext& context);
+absl::Status Run(const ops::Unary& op, CudaContext& context);
+absl::Status Run(const ops::Binary& op, CudaContext& context);
+absl::Status Run(const ops::Gather& op, CudaContext& context);
+absl::Status Run(const ops::Scatter& op, CudaContext& context);
 absl::Status Run(const ops::Memset& op, CudaContext& context);
 absl::Status Run(const ops::CopyDtoD& op, CudaContext& context);
 
