@@ -1,0 +1,60 @@
+// One convolution for cuDNN: its descriptors, and the algorithm that was chosen for it.
+#pragma once
+
+#include <cudnn.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cuda/driver.h"
+#include "backends/cuda/real/cudnn_functions.h"
+
+namespace acceld::cuda {
+
+// Immutable once it is made.
+class Convolution {
+ public:
+  // `functions` outlives the convolution. Make comes next.
+  Convolution(const CudnnFunctions& functions, const ConvolutionKey& key)
+      : functions_(functions), key_(key) {}
+  ~Convolution();
+  Convolution(const Convolution&) = delete;
+  Convolution& operator=(const Convolution&) = delete;
+
+  // Describes it, and takes of the algorithms that cuDNN's heuristics offer the first that gives
+  // the same bits every time, and is exact and small enough. kUnsupported where there is none.
+  DriverStatus Make(cudnnHandle_t handle);
+
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
+
+  // In the handle's stream.
+  DriverStatus Run(cudnnHandle_t handle, const ConvolutionCall& call) const;
+
+ private:
+  // The most algorithms that any of the three have.
+  static constexpr int kMaxAlgorithms = 2 * CUDNN_CONVOLUTION_FWD_ALGO_COUNT;
+
+  // The algorithms that cuDNN offers, the quickest first.
+  struct Offers {
+    int count = 0;
+    std::array<int, kMaxAlgorithms> algorithms{};
+  };
+
+  DriverStatus Describe();
+  DriverStatus FindOffers(cudnnHandle_t handle, Offers& offers) const;
+  // The workspace of `algorithm`; an error where it does not do.
+  cudnnStatus_t WorkspaceOf(cudnnHandle_t handle, int algorithm, std::size_t& bytes) const;
+
+  const CudnnFunctions& functions_;
+  const ConvolutionKey key_;
+  cudnnTensorDescriptor_t input_ = nullptr;
+  cudnnTensorDescriptor_t output_ = nullptr;
+  cudnnFilterDescriptor_t filter_ = nullptr;
+  cudnnConvolutionDescriptor_t convolution_ = nullptr;
+  // Of the enum of the key's kind.
+  int algorithm_ = 0;
+  std::size_t workspace_bytes_ = 0;
+};
+
+}  // namespace acceld::cuda
