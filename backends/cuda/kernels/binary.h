@@ -24,7 +24,7 @@ class BinaryKernel {
  public:
   using Registers = NoRegisters;
   static constexpr int kThreads = ElementwiseTiling::kThreads;
-  static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kBlocksAtOnce = 5;
 
   BinaryKernel() = default;
   BinaryKernel(BinaryOp op, std::int64_t n, const float* a, const float* b, float* output)

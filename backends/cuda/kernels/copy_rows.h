@@ -14,7 +14,7 @@ class CopyRowsKernel {
  public:
   using Registers = NoRegisters;
   static constexpr int kThreads = RowTiling::kThreads;
-  static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kBlocksAtOnce = 6;
 
   CopyRowsKernel() = default;
   CopyRowsKernel(std::int64_t count, std::int64_t columns, const float* source,

@@ -19,7 +19,7 @@ class ReduceKernel {
  public:
   using Registers = NoRegisters;
   static constexpr int kThreads = AxisTiling::kThreads;
-  static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kBlocksAtOnce = 5;
 
   ReduceKernel() = default;
   // `divisor` is what a mean divides by.

@@ -32,7 +32,7 @@ class UnaryKernel {
  public:
   using Registers = NoRegisters;
   static constexpr int kThreads = ElementwiseTiling::kThreads;
-  static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kBlocksAtOnce = 6;
 
   UnaryKernel() = default;
   UnaryKernel(UnaryOp op, std::int64_t n, const float* input, float* output)

@@ -1,10 +1,12 @@
 // Blocks of A and B are rounded into workspace, and multiplied on tensor cores with f32 sums.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "backends/core/status.h"
 #include "backends/cuda/kernels/kernel.h"
 #include "backends/cuda/op_table.h"
+#include "backends/cuda/ops/in_pieces.h"
 #include "backends/cuda/ops/matrix_product.h"
 #include "backends/cuda/ops/pointers.h"
 
@@ -57,6 +59,11 @@ absl::Status RoundBlock(const Factor& factor, MixedPrecision precision, std::int
 }  // namespace
 
 absl::Status Run(const ops::GemmMixedPrecision& op, CudaContext& context) {
+  return RunInBlocks(op, kBlockSize, context);
+}
+
+absl::Status RunInBlocks(const ops::GemmMixedPrecision& op, std::int64_t block_size,
+                         CudaContext& context) {
   GemmCall call{
       .type = GemmType::kF32,
       .transpose_a = IsTransposed(op.transpose_a),
@@ -74,9 +81,9 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CudaContext& context) {
   call.type = op.precision == MixedPrecision::kF16 ? GemmType::kF16 : GemmType::kBf16;
   const Factor factor_a{Pointer<const float>(op.a), op.lda, op.transpose_a};
   const Factor factor_b{Pointer<const float>(op.b), op.ldb, op.transpose_b};
-  const std::int64_t block_m = std::min(op.m, kBlockSize);
-  const std::int64_t block_n = std::min(op.n, kBlockSize);
-  const std::int64_t block_k = std::min(op.k, kBlockSize);
+  const std::int64_t block_m = std::min(op.m, block_size);
+  const std::int64_t block_n = std::min(op.n, block_size);
+  const std::int64_t block_k = std::min(op.k, block_size);
   const auto rounded_workspace = [&](std::int64_t elements) {
     return context.Workspace(static_cast<std::uint64_t>(elements) * sizeof(std::uint16_t));
   };

@@ -10,16 +10,18 @@
 
 namespace acceld::cuda {
 
-// Calls run(part, input_offset, output_offset) for groups of images, as large as the library takes:
-// the convolution of those images, and where they begin in the arrays, in elements.
+inline constexpr std::int64_t kMaxConvolutionElements = (std::int64_t{1} << 31) - 1;
+
+// Calls run(part, input_offset, output_offset) for groups of images, of at most `max_elements` in
+// an array unless one image has more: the convolution of those images, and where they begin in the
+// arrays, in elements.
 template <typename RunPart>
-absl::Status ForEachImageGroup(const Conv2dShape& shape, RunPart run) {
-  constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
+absl::Status ForEachImageGroup(const Conv2dShape& shape, std::int64_t max_elements, RunPart run) {
   const std::int64_t images = shape.input[0];
   const std::int64_t input_elements = ElementCount(shape.input) / images;
   const std::int64_t output_elements = ElementCount(shape.output) / images;
   const std::int64_t largest = std::max(input_elements, output_elements);
-  const std::int64_t group = std::clamp<std::int64_t>(kMaxElements / largest, 1, images);
+  const std::int64_t group = std::clamp<std::int64_t>(max_elements / largest, 1, images);
   for (std::int64_t first = 0; first < images; first += group) {
     Conv2dShape part = shape;
     part.input[0] = part.output[0] = std::min(group, images - first);

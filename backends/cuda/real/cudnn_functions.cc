@@ -41,7 +41,11 @@ DriverStatus CudnnFunctions::Open() {
 DriverStatus CudnnFunctions::ToStatus(const char* call, cudnnStatus_t status) const {
   if (status == CUDNN_STATUS_SUCCESS) return {};
   DriverCode code = DriverCode::kFailed;
-  if (CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED) code = DriverCode::kUnsupported;
+  // What is wrong has been refused before; what it still calls so, it cannot do.
+  if (CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED ||
+      CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_BAD_PARAM) {
+    code = DriverCode::kUnsupported;
+  }
   if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
     code = DriverCode::kOutOfMemory;
   }
