@@ -35,11 +35,7 @@ class CudaDevice final : public Device {
   const DeviceInfo& info() const override { return driver_->info(); }
   OpSet supported_ops() const override { return kOps.supported_ops(); }
 
-  MemoryUsage memory() const override {
-    const DriverResult<MemoryUsage> usage = driver_->Memory();
-    if (!usage.ok()) return {.total_bytes = info().total_memory_bytes, .free_bytes = 0};
-    return usage.value;
-  }
+  MemoryUsage memory() const override { return parts_.memory.Usage(); }
 
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions&) override {
     if (parts_.health.lost()) return parts_.health.status();
@@ -48,7 +44,9 @@ class CudaDevice final : public Device {
     return data;
   }
 
-  void Release(std::byte* data, std::uint64_t) override { parts_.memory.Release(data); }
+  void Release(std::byte* data, std::uint64_t bytes) override {
+    parts_.memory.Release(data, bytes);
+  }
 
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override {
     if (parts_.health.lost()) return parts_.health.status();

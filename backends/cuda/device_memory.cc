@@ -27,16 +27,16 @@ absl::Status DeviceMemory::Init() {
     if (!event.ok()) return ToStatus(event.status, driver_.info());
     zeroed_ = event.value;
   }
+  initialized_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
   const auto out_of_memory = [&] {
-    const DriverResult<MemoryUsage> memory = driver_.Memory();
+    const MemoryUsage usage = Usage();
     return OutOfMemory(fmt::format(
         "An allocation of {} bytes exceeds what cuda device {} ({}) has: {} bytes free of {}.",
-        bytes, driver_.info().ordinal, driver_.info().name, memory.value.free_bytes,
-        memory.value.total_bytes));
+        bytes, driver_.info().ordinal, driver_.info().name, usage.free_bytes, usage.total_bytes));
   };
   // The driver rounds sizes up; what the card cannot have is not even tried.
   if (bytes > driver_.info().total_memory_bytes) return out_of_memory();
@@ -51,12 +51,25 @@ absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
     return ToStatus(status, driver_.info());
   }
   records_.fetch_add(1, std::memory_order_release);
+  used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   return data.value;
 }
 
-void DeviceMemory::Release(std::byte* data) {
+void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
+  used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   (void)driver_.Free(stream_, data);
+}
+
+MemoryUsage DeviceMemory::Usage() const {
+  MemoryUsage usage{.total_bytes = driver_.info().total_memory_bytes, .free_bytes = 0};
+  if (!initialized_.load(std::memory_order_acquire)) return usage;
+  const DriverResult<CardMemory> card = driver_.Memory();
+  if (!card.ok()) return usage;
+  // Not what the pool says it has unused, which follows the stream's frees at some distance.
+  const std::uint64_t ours = card.value.free_bytes + card.value.pool_bytes;
+  const std::uint64_t used = used_bytes_.load(std::memory_order_relaxed);
+  return {.total_bytes = card.value.total_bytes, .free_bytes = ours > used ? ours - used : 0};
 }
 
 DriverStatus DeviceMemory::OrderBehind(StreamHandle stream, std::uint64_t& seen) {

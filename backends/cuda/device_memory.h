@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
+#include "backends/device.h"
 
 namespace acceld::cuda {
 
@@ -29,7 +30,11 @@ class DeviceMemory {
   // Zero for what OrderBehind puts behind it. Out of memory where the card has no more, also not
   // after the pool has been trimmed.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes);
-  void Release(std::byte* data);
+  void Release(std::byte* data, std::uint64_t bytes);
+
+  // What the pool keeps unused counts as free. Before Init, and once the card is lost, nothing is
+  // free.
+  MemoryUsage Usage() const;
 
   // Puts what comes next in `stream` behind all that was allocated so far. `seen` is the stream's
   // own, 0 at first, and spares it what it has waited for already.
@@ -41,6 +46,9 @@ class DeviceMemory {
   EventHandle zeroed_{};
   // How often `zeroed_` was recorded.
   std::atomic<std::uint64_t> records_{0};
+  // What was allocated and not released.
+  std::atomic<std::uint64_t> used_bytes_{0};
+  std::atomic<bool> initialized_{false};
   Mutex mutex_;
 };
 

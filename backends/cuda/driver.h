@@ -14,7 +14,6 @@
 
 #include "backends/core/device_info.h"
 #include "backends/core/values.h"
-#include "backends/device.h"
 #include "backends/ops/conv2d_shape.h"
 
 namespace acceld::cuda {
@@ -52,6 +51,14 @@ struct [[nodiscard]] DriverResult {
   T value{};
 
   bool ok() const { return status.ok(); }
+};
+
+struct CardMemory {
+  std::uint64_t total_bytes = 0;
+  // What nobody holds, our pool and other processes included.
+  std::uint64_t free_bytes = 0;
+  // What our pool holds, whether it is used or not.
+  std::uint64_t pool_bytes = 0;
 };
 
 // The driver's own objects; 0 is none.
@@ -139,8 +146,7 @@ class Driver {
 
   // ---- Memory ----
 
-  // What the card has; what the pool keeps unused counts as free.
-  virtual DriverResult<MemoryUsage> Memory() = 0;
+  virtual DriverResult<CardMemory> Memory() = 0;
 
   // Memory of the pool, aligned to 256 bytes, with undefined contents. Usable by what is later in
   // `stream`, and by other streams once that is ordered behind it.

@@ -8,11 +8,13 @@ constexpr absl::Status (*kRun)(const OpType&, CudaContext&) = &Run;
 
 }  // namespace
 
-constinit const KernelTable<CudaContext> kOps(
-    kRun<ops::Gemm>, kRun<ops::GemmMixedPrecision>, kRun<ops::BatchedGemm>,
-    kRun<ops::Conv2dForward>, kRun<ops::Conv2dBackwardData>, kRun<ops::Conv2dBackwardFilter>,
-    kRun<ops::Attention>, kRun<ops::Reduce>, kRun<ops::Softmax>, kRun<ops::Unary>,
-    kRun<ops::Binary>, kRun<ops::Gather>, kRun<ops::Scatter>, kRun<ops::Memset>,
-    kRun<ops::CopyDtoD>);
+constinit const KernelTable<CudaContext> kOps(kRun<ops::Gemm>, kRun<ops::GemmMixedPrecision>,
+                                              kRun<ops::BatchedGemm>, kRun<ops::Conv2dForward>,
+                                              kRun<ops::Conv2dBackwardData>,
+                                              kRun<ops::Conv2dBackwardFilter>, kRun<ops::Attention>,
+                                              kRun<ops::Reduce>, kRun<ops::Softmax>,
+                                              kRun<ops::Unary>, kRun<ops::Binary>,
+                                              kRun<ops::Gather>, kRun<ops::Scatter>,
+                                              kRun<ops::Memset>, kRun<ops::CopyDtoD>);
 
 }  // namespace acceld::cuda

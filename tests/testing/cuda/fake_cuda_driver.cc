@@ -172,9 +172,10 @@ void FakeCudaDriver::CheckOperand(std::string_view name, const Operand& operand,
   const std::string_view problem = memory.order.Add({.begin = begin,
                                                      .end = begin + operand.bytes,
                                                      .writes = operand.writes,
+                                                     .makes = stream == memory.stream,
                                                      .stream = stream,
                                                      .time = state.clock.at(stream)},
-                                                    state.clock, seen_);
+                                                    state.clock, seen_, options_.clients_race);
   if (!problem.empty()) Misuse(fmt::format("The {} memory of {} {}.", kind, name, problem));
 }
 
@@ -216,11 +217,13 @@ DriverStatus FakeCudaDriver::Init() {
   return Enter("Init");
 }
 
-DriverResult<MemoryUsage> FakeCudaDriver::Memory() {
+DriverResult<cuda::CardMemory> FakeCudaDriver::Memory() {
   MutexLock lock(mutex_);
   if (DriverStatus status = Enter("Memory"); !status.ok()) return {.status = status};
+  const std::uint64_t pool_bytes = std::accumulate(kept_.begin(), kept_.end(), used_bytes_);
   return {.value = {.total_bytes = options_.memory_bytes,
-                    .free_bytes = options_.memory_bytes - used_bytes_}};
+                    .free_bytes = options_.memory_bytes - pool_bytes,
+                    .pool_bytes = pool_bytes}};
 }
 
 std::byte* FakeCudaDriver::NewMemory(std::uint64_t bytes, bool on_host) {
@@ -251,6 +254,7 @@ DriverResult<std::byte*> FakeCudaDriver::Allocate(StreamHandle stream, std::uint
   std::byte* const data = NewMemory(bytes, /*on_host=*/false);
   if (data == nullptr) return {.status = NoMemory("Allocate")};
   used_bytes_ += bytes;
+  memory_.at(data).stream = stream;
   Append(*state, stream, {.run = [] {}});
   // Whoever uses it is to be ordered behind this.
   CheckOperand("Allocate", {.data = data, .bytes = bytes, .on_host = false, .writes = true}, stream,
@@ -295,6 +299,7 @@ DriverStatus FakeCudaDriver::TrimPool() {
 DriverResult<std::byte*> FakeCudaDriver::AllocateHost(std::uint64_t bytes) {
   MutexLock lock(mutex_);
   if (DriverStatus status = Enter("AllocateHost"); !status.ok()) return {.status = status};
+  if (bytes > options_.memory_bytes) return {.status = NoMemory("AllocateHost")};
   std::byte* const data = NewMemory(bytes, /*on_host=*/true);
   if (data == nullptr) return {.status = NoMemory("AllocateHost")};
   return {.value = data};

@@ -1,5 +1,5 @@
 // A card that is not there: keeps device memory on the host, runs kernels on the host, and computes
-// what libraries do with the reference (backends/reference).
+// what libraries do with OpenBLAS and the reference (backends/reference).
 //
 // A stream's work runs only when somebody asks for its result, and of other streams only what it
 // waits for. So work that relies on an order nobody asked for reads the wrong bytes; where the
@@ -27,6 +27,8 @@ namespace acceld {
 struct FakeCudaOptions {
   int ordinal = 0;
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
+  // Whether clients use memory in streams that they do not order, which is then no misuse.
+  bool clients_race = false;
   // Called with a sentence for every misuse; from then on the fake goes on as best it can.
   std::function<void(const std::string&)> on_misuse{};
 };
@@ -63,7 +65,7 @@ class FakeCudaDriver final : public cuda::Driver {
 
   cuda::DriverStatus Init() override;
   const DeviceInfo& info() const override { return info_; }
-  cuda::DriverResult<MemoryUsage> Memory() override;
+  cuda::DriverResult<cuda::CardMemory> Memory() override;
   cuda::DriverResult<std::byte*> Allocate(cuda::StreamHandle stream, std::uint64_t bytes) override;
   cuda::DriverStatus Free(cuda::StreamHandle stream, std::byte* data) override;
   cuda::DriverStatus TrimPool() override;
@@ -131,6 +133,8 @@ class FakeCudaDriver final : public cuda::Driver {
   struct Block {
     std::uint64_t bytes = 0;
     bool on_host = false;
+    // Where it was allocated.
+    cuda::StreamHandle stream{};
     AccessOrder order;
     // Null where it is the caller's.
     std::shared_ptr<std::byte> storage;

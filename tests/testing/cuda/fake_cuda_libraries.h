@@ -1,4 +1,5 @@
-// What cuBLAS and cuDNN compute, by the reference; addresses are pointers into the host's memory.
+// What cuBLAS and cuDNN compute, by OpenBLAS and the reference; addresses are pointers into the
+// host's memory.
 #pragma once
 
 #include "backends/cuda/driver.h"

@@ -17,12 +17,13 @@ void Merge(StreamClock& clock, const StreamClock& other) {
 }
 
 std::string_view AccessOrder::Add(const MemoryAccess& access, const StreamClock& clock,
-                                  const StreamClock& seen) {
+                                  const StreamClock& seen, bool races) {
   std::erase_if(accesses_, [&seen](const MemoryAccess& earlier) { return Before(earlier, seen); });
   std::string_view problem;
   for (const MemoryAccess& earlier : accesses_) {
     const bool overlaps = earlier.begin < access.end && access.begin < earlier.end;
     if (!overlaps || Before(earlier, clock) || (!earlier.writes && !access.writes)) continue;
+    if (races && !earlier.makes) continue;
     problem = access.writes ? "is written by a stream that is not ordered behind its last use"
                             : "is read by a stream that is not ordered behind its last write";
   }

@@ -21,6 +21,8 @@ struct MemoryAccess {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   bool writes = false;
+  // Part of what makes the memory: races of clients aside, everything is behind it.
+  bool makes = false;
   // Where it is in its stream.
   cuda::StreamHandle stream{};
   std::uint64_t time = 0;
@@ -30,9 +32,10 @@ struct MemoryAccess {
 class AccessOrder {
  public:
   // Adds an access whose work is behind `clock`, of a host that has seen `seen` done. What is wrong
-  // with it; empty where nothing is.
+  // with it; empty where nothing is. With `races`, only an order behind what makes the memory is
+  // asked for.
   std::string_view Add(const MemoryAccess& access, const StreamClock& clock,
-                       const StreamClock& seen);
+                       const StreamClock& seen, bool races);
 
   // Whether every access is before `clock`.
   bool AllBefore(const StreamClock& clock) const;
