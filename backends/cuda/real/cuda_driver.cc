@@ -1,0 +1,296 @@
+#include "backends/cuda/real/cuda_driver.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "backends/cuda/real/cublas.h"
+#include "backends/cuda/real/cuda_errors.h"
+#include "backends/cuda/real/cudnn.h"
+#include "backends/cuda/real/launch.h"
+#include "fmt/format.h"
+
+namespace acceld::cuda {
+namespace {
+
+// The oldest architecture that there is machine code for (bazel/cuda.bzl).
+constexpr int kMinMajor = 8;
+
+// The pool keeps up to this part of the card's memory unused; what is beyond goes back to the card
+// when its streams are idle.
+constexpr std::uint64_t kKeptPart = 8;
+
+cudaStream_t ToCuda(StreamHandle stream) { return reinterpret_cast<cudaStream_t>(stream); }
+cudaEvent_t ToCuda(EventHandle event) { return reinterpret_cast<cudaEvent_t>(event); }
+cudaGraphExec_t ToCuda(GraphHandle graph) { return reinterpret_cast<cudaGraphExec_t>(graph); }
+
+template <typename Handle, typename Pointer>
+Handle ToHandle(Pointer pointer) {
+  return static_cast<Handle>(reinterpret_cast<std::uintptr_t>(pointer));
+}
+
+class CudaDriver final : public Driver {
+ public:
+  explicit CudaDriver(const DeviceInfo& info)
+      : info_(info), gemm_workspace_bytes_(Cublas::WorkspaceBytes(info.compute_capability_major)) {}
+
+  ~CudaDriver() override {
+    if (!MakeCurrent().ok()) return;
+    if (pool_ != nullptr) (void)cudaMemPoolDestroy(pool_);
+    // The libraries' destructors, which follow, are for this card as well.
+  }
+
+  DriverStatus Init() override {
+    if (info_.compute_capability_major < kMinMajor) {
+      return {.code = DriverCode::kUnsupported,
+              .call = "cudaSetDevice",
+              .detail = fmt::format(
+                  "the card's compute capability is {}.{}, and this plugin needs {}.0",
+                  info_.compute_capability_major, info_.compute_capability_minor, kMinMajor)};
+    }
+    // Makes the primary context.
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return pool_ != nullptr ? DriverStatus() : MakePool();
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  DriverResult<CardMemory> Memory() override {
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    std::uint64_t pool_bytes = 0;
+    DriverStatus status =
+        Call("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &total_bytes); });
+    if (!status.ok()) return {.status = std::move(status)};
+    status = ToDriverStatus(
+        "cudaMemPoolGetAttribute",
+        cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &pool_bytes));
+    return {
+        .status = std::move(status),
+        .value = {.total_bytes = total_bytes, .free_bytes = free_bytes, .pool_bytes = pool_bytes}};
+  }
+
+  DriverResult<std::byte*> Allocate(StreamHandle stream, std::uint64_t bytes) override {
+    void* data = nullptr;
+    DriverStatus status = Call("cudaMallocFromPoolAsync", [&] {
+      return cudaMallocFromPoolAsync(&data, bytes, pool_, ToCuda(stream));
+    });
+    return {.status = std::move(status), .value = static_cast<std::byte*>(data)};
+  }
+
+  DriverStatus Free(StreamHandle stream, std::byte* data) override {
+    return Call("cudaFreeAsync", [&] { return cudaFreeAsync(data, ToCuda(stream)); });
+  }
+
+  DriverStatus TrimPool() override {
+    DriverStatus status = Call("cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
+    if (!status.ok()) return status;
+    return ToDriverStatus("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool_, 0));
+  }
+
+  DriverResult<std::byte*> AllocateHost(std::uint64_t bytes) override {
+    void* data = nullptr;
+    DriverStatus status =
+        Call("cudaHostAlloc", [&] { return cudaHostAlloc(&data, bytes, cudaHostAllocPortable); });
+    return {.status = std::move(status), .value = static_cast<std::byte*>(data)};
+  }
+
+  DriverStatus FreeHost(std::byte* data) override {
+    return Call("cudaFreeHost", [&] { return cudaFreeHost(data); });
+  }
+
+  DriverStatus RegisterHost(std::byte* data, std::uint64_t bytes) override {
+    return Call("cudaHostRegister",
+                [&] { return cudaHostRegister(data, bytes, cudaHostRegisterPortable); });
+  }
+
+  DriverStatus UnregisterHost(std::byte* data) override {
+    return Call("cudaHostUnregister", [&] { return cudaHostUnregister(data); });
+  }
+
+  DriverResult<StreamHandle> CreateStream(int priority) override {
+    int least = 0;
+    int greatest = 0;
+    cudaStream_t stream = nullptr;
+    DriverStatus status = Call("cudaDeviceGetStreamPriorityRange",
+                               [&] { return cudaDeviceGetStreamPriorityRange(&least, &greatest); });
+    if (!status.ok()) return {.status = std::move(status)};
+    // To CUDA less is more; 0 is in the middle, so that there is something below it.
+    const int middle = (least + greatest) / 2;
+    const int wanted = std::clamp(middle - std::clamp(priority, -100, 100), greatest, least);
+    status = ToDriverStatus("cudaStreamCreateWithPriority",
+                            cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, wanted));
+    return {.status = std::move(status), .value = ToHandle<StreamHandle>(stream)};
+  }
+
+  DriverStatus DestroyStream(StreamHandle stream) override {
+    return Call("cudaStreamDestroy", [&] { return cudaStreamDestroy(ToCuda(stream)); });
+  }
+
+  DriverStatus Synchronize(StreamHandle stream) override {
+    return Call("cudaStreamSynchronize", [&] { return cudaStreamSynchronize(ToCuda(stream)); });
+  }
+
+  DriverResult<EventHandle> CreateEvent() override {
+    cudaEvent_t event = nullptr;
+    DriverStatus status = Call("cudaEventCreate", [&] { return cudaEventCreate(&event); });
+    return {.status = std::move(status), .value = ToHandle<EventHandle>(event)};
+  }
+
+  DriverStatus DestroyEvent(EventHandle event) override {
+    return Call("cudaEventDestroy", [&] { return cudaEventDestroy(ToCuda(event)); });
+  }
+
+  DriverStatus Record(EventHandle event, StreamHandle stream) override {
+    return Call("cudaEventRecord", [&] { return cudaEventRecord(ToCuda(event), ToCuda(stream)); });
+  }
+
+  DriverStatus Query(EventHandle event) override {
+    return Call("cudaEventQuery", [&] { return cudaEventQuery(ToCuda(event)); });
+  }
+
+  DriverStatus Wait(StreamHandle stream, EventHandle event) override {
+    return Call("cudaStreamWaitEvent",
+                [&] { return cudaStreamWaitEvent(ToCuda(stream), ToCuda(event)); });
+  }
+
+  DriverResult<std::chrono::nanoseconds> Elapsed(EventHandle start, EventHandle stop) override {
+    float milliseconds = 0;
+    DriverStatus status = Call("cudaEventElapsedTime", [&] {
+      return cudaEventElapsedTime(&milliseconds, ToCuda(start), ToCuda(stop));
+    });
+    const std::chrono::duration<float, std::milli> elapsed(milliseconds);
+    return {.status = std::move(status),
+            .value = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed)};
+  }
+
+  DriverStatus CopyToDevice(StreamHandle stream, std::byte* target, const std::byte* source,
+                            std::uint64_t bytes) override {
+    return Copy(stream, target, source, bytes, cudaMemcpyHostToDevice);
+  }
+
+  DriverStatus CopyToHost(StreamHandle stream, std::byte* target, const std::byte* source,
+                          std::uint64_t bytes) override {
+    return Copy(stream, target, source, bytes, cudaMemcpyDeviceToHost);
+  }
+
+  DriverStatus CopyOnDevice(StreamHandle stream, std::byte* target, const std::byte* source,
+                            std::uint64_t bytes) override {
+    return Copy(stream, target, source, bytes, cudaMemcpyDeviceToDevice);
+  }
+
+  DriverStatus Memset(StreamHandle stream, std::byte* target, std::uint8_t value,
+                      std::uint64_t bytes) override {
+    return Call("cudaMemsetAsync",
+                [&] { return cudaMemsetAsync(target, value, bytes, ToCuda(stream)); });
+  }
+
+  DriverStatus Launch(StreamHandle stream, const Kernel& kernel) override {
+    return Call("cudaLaunchKernel", [&] { return LaunchKernel(kernel, ToCuda(stream)); });
+  }
+
+  std::uint64_t GemmWorkspaceBytes() const override { return gemm_workspace_bytes_; }
+
+  DriverStatus Gemm(StreamHandle stream, const GemmCall& call) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return cublas_.Gemm(ToCuda(stream), call, gemm_workspace_bytes_);
+  }
+
+  DriverResult<ConvolutionPlan> PlanConvolution(const ConvolutionKey& key) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
+    return cudnn_.PlanConvolution(key);
+  }
+
+  DriverStatus DestroyConvolution(ConvolutionHandle plan) override {
+    DriverStatus status = MakeCurrent();
+    cudnn_.DestroyConvolution(plan);
+    return status;
+  }
+
+  DriverStatus RunConvolution(StreamHandle stream, ConvolutionHandle plan,
+                              const ConvolutionCall& call) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return cudnn_.RunConvolution(ToCuda(stream), plan, call);
+  }
+
+  DriverStatus BeginCapture(StreamHandle stream) override {
+    return Call("cudaStreamBeginCapture", [&] {
+      return cudaStreamBeginCapture(ToCuda(stream), cudaStreamCaptureModeThreadLocal);
+    });
+  }
+
+  DriverResult<GraphHandle> EndCapture(StreamHandle stream) override {
+    cudaGraph_t graph = nullptr;
+    DriverStatus status =
+        Call("cudaStreamEndCapture", [&] { return cudaStreamEndCapture(ToCuda(stream), &graph); });
+    if (!status.ok()) return {.status = std::move(status)};
+    cudaGraphExec_t executable = nullptr;
+    status = ToDriverStatus("cudaGraphInstantiate", cudaGraphInstantiate(&executable, graph, 0));
+    (void)cudaGraphDestroy(graph);
+    return {.status = std::move(status), .value = ToHandle<GraphHandle>(executable)};
+  }
+
+  DriverStatus LaunchGraph(StreamHandle stream, GraphHandle graph) override {
+    return Call("cudaGraphLaunch", [&] { return cudaGraphLaunch(ToCuda(graph), ToCuda(stream)); });
+  }
+
+  DriverStatus DestroyGraph(GraphHandle graph) override {
+    return Call("cudaGraphExecDestroy", [&] { return cudaGraphExecDestroy(ToCuda(graph)); });
+  }
+
+ private:
+  // The card becomes this thread's, which may have used another in between.
+  DriverStatus MakeCurrent() {
+    return ToDriverStatus("cudaSetDevice", cudaSetDevice(info_.ordinal));
+  }
+
+  // Calls CUDA's function `name` for this card.
+  template <typename Function>
+  DriverStatus Call(const char* name, Function&& function) {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return ToDriverStatus(name, function());
+  }
+
+  DriverStatus Copy(StreamHandle stream, std::byte* target, const std::byte* source,
+                    std::uint64_t bytes, cudaMemcpyKind kind) {
+    return Call("cudaMemcpyAsync",
+                [&] { return cudaMemcpyAsync(target, source, bytes, kind, ToCuda(stream)); });
+  }
+
+  DriverStatus MakePool() {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = info_.ordinal;
+    cudaMemPool_t pool = nullptr;
+    DriverStatus status =
+        ToDriverStatus("cudaMemPoolCreate", cudaMemPoolCreate(&pool, &properties));
+    if (!status.ok()) return status;
+    std::uint64_t kept_bytes = info_.total_memory_bytes / kKeptPart;
+    status =
+        ToDriverStatus("cudaMemPoolSetAttribute",
+                       cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes));
+    if (status.ok()) {
+      pool_ = pool;
+    } else {
+      (void)cudaMemPoolDestroy(pool);
+    }
+    return status;
+  }
+
+  const DeviceInfo info_;
+  const std::uint64_t gemm_workspace_bytes_;
+  cudaMemPool_t pool_ = nullptr;
+  Cublas cublas_;
+  Cudnn cudnn_;
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> MakeCudaDriver(const DeviceInfo& info) {
+  return std::make_unique<CudaDriver>(info);
+}
+
+}  // namespace acceld::cuda
