@@ -190,9 +190,9 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
   std::vector<std::string> endpoints;
   for (const Listener& listener : listeners) endpoints.push_back(listener.endpoint());
 
-  DevicePool devices(std::move(registry), config.backend);
+  DevicePool devices(std::move(registry), config.backend, CheckDevice);
   ACCELD_ASSIGN_OR_RETURN(const DevicePool::Choice choice, devices.Choose({}));
-  ACCELD_RETURN_IF_ERROR(CheckDevice(*choice.device));
+  Log(LogLevel::kInfo, "chose a device", {{"choice", choice.explanation}});
 
   const SessionLimits limits = ToSessionLimits(config.limits);
   ConnectionTable connections;

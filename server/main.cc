@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "backends/cpu/host_resources.h"
 #include "backends/cpu/parallel.h"
 #include "backends/registry/builtin.h"
+#include "backends/registry/plugin_loader.h"
 #include "server/config/flags.h"
 #include "server/daemon.h"
 #include "server/logging/logging.h"
@@ -44,6 +46,25 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
+// Adds the backends of plugins, and probes all.
+void AddPlugins(const acceld::Config& config, acceld::Registry& registry) {
+  std::vector<std::string> folders{config.plugin_folder};
+  if (config.plugin_folder.empty()) folders = acceld::DefaultPluginFolders();
+  const auto plugins = acceld::RegisterPlugins(folders, registry);
+  registry.ProbeAll();
+  for (const acceld::LoadedPlugin& plugin : plugins) {
+    const acceld::RegistryEntry& entry = *registry.Find(plugin.kind);
+    if (entry.available) {
+      acceld::Log(acceld::LogLevel::kInfo, "found devices by a plugin",
+                  {{"plugin", plugin.path}, {"devices", entry.devices.size()}});
+    } else {
+      acceld::Log(plugin.status.ok() ? acceld::LogLevel::kInfo : acceld::LogLevel::kWarning,
+                  "a plugin brings no devices",
+                  {{"plugin", plugin.path}, {"reason", entry.reason}});
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,7 +77,7 @@ int main(int argc, char** argv) {
   acceld::Registry registry =
       acceld::BuiltinRegistry({.threads = static_cast<int>(config.cpu_threads),
                                .memory_limit_bytes = config.cpu_memory_limit_bytes});
-  registry.ProbeAll();
+  AddPlugins(config, registry);
   const absl::Status ran = acceld::RunDaemon(config, std::move(registry));
   if (ran.ok()) return EXIT_SUCCESS;
   acceld::Log(acceld::LogLevel::kError, "acceld cannot run",

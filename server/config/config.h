@@ -47,6 +47,9 @@ struct Config {
   // Nothing: the best one available.
   std::optional<BackendKind> backend;
 
+  // Empty: DefaultPluginFolders().
+  std::string plugin_folder;
+
   // 0: one per core.
   std::uint32_t cpu_threads = 0;
   // 0: a share of the machine's memory.

@@ -39,6 +39,9 @@ ABSL_FLAG(std::string, log_level, "",
 ABSL_FLAG(
     std::string, log_format, "",
     "text, json or journald. Default: journald where the log goes to the journal, else text.");
+ABSL_FLAG(std::string, plugin_folder, "",
+          "FOLDER of the plugins, libacceld_KIND.so. Default: the program's own folder, then "
+          "../lib/acceld from there.");
 ABSL_FLAG(absl::optional<std::uint32_t>, cpu_threads, absl::nullopt,
           "Threads that an operation on the CPU is split over, at most 1024. Default: 0, one per "
           "core.");
@@ -46,9 +49,9 @@ ABSL_FLAG(absl::optional<std::uint32_t>, cpu_threads, absl::nullopt,
 namespace acceld {
 namespace {
 
-constexpr std::array<std::string_view, 8> kFlags = {"socket",     "listen",        "config",
+constexpr std::array<std::string_view, 9> kFlags = {"socket",     "listen",        "config",
                                                     "backend",    "drain_timeout", "log_level",
-                                                    "log_format", "cpu_threads"};
+                                                    "log_format", "plugin_folder", "cpu_threads"};
 
 absl::CommandLineFlag* FindFlag(std::string_view name) {
   if (std::ranges::find(kFlags, name) == kFlags.end()) return nullptr;
@@ -137,6 +140,9 @@ absl::Status ApplyFlags(Config& config) {
   }
   if (const std::string format = absl::GetFlag(FLAGS_log_format); !format.empty()) {
     ACCELD_ASSIGN_OR_RETURN(config.log_format, ParseChoice<LogFormat>("Flag --log_format", format));
+  }
+  if (const std::string folder = absl::GetFlag(FLAGS_plugin_folder); !folder.empty()) {
+    config.plugin_folder = folder;
   }
   if (const auto threads = absl::GetFlag(FLAGS_cpu_threads); threads.has_value()) {
     ACCELD_RETURN_IF_ERROR(CheckRange("Flag --cpu_threads", *threads, kCpuThreadsRange));

@@ -234,6 +234,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, std::string_view name)
   fields.Number("socket_mode", kSocketModes, config.socket_mode);
   fields.Texts("listen", CheckListen, config.listen);
   fields.OneOf("backend", config.backend);
+  fields.Text("plugin_folder", config.plugin_folder);
   fields.Number("drain_timeout_ms", kDrainTimeoutMsRange, config.drain_timeout);
   fields.Texts("admins", CheckIdentity, config.admins);
   ACCELD_RETURN_IF_ERROR(fields.status());

@@ -15,6 +15,9 @@ absl::StatusOr<DevicePool::Choice> DevicePool::Choose(SelectionRequest request) 
     if (found == slots_.end()) {
       absl::StatusOr<Slot> slot = Slot{};
       absl::StatusOr<std::unique_ptr<Device>> device = Registry::MakeInitialized(choice);
+      if (device.ok() && check_ != nullptr) {
+        if (absl::Status fit = check_(**device); !fit.ok()) device = std::move(fit);
+      }
       if (device.ok()) {
         slot->device = *std::move(device);
         slot->scheduler = std::make_unique<Scheduler>(*slot->device);

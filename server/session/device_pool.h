@@ -36,10 +36,14 @@ class DevicePool {
     OpSet supported_ops;
   };
 
+  // Whether a device that was initialized is fit for use.
+  using Check = absl::Status (*)(Device& device);
+
   // `registry` is set up and probed. A request that names no kind gets `preferred`, if there is
-  // one.
-  explicit DevicePool(Registry registry, std::optional<BackendKind> preferred = std::nullopt)
-      : registry_(std::move(registry)), preferred_(preferred) {}
+  // one. A device that `check` finds unfit counts as one that failed to initialize.
+  explicit DevicePool(Registry registry, std::optional<BackendKind> preferred = std::nullopt,
+                      Check check = nullptr)
+      : registry_(std::move(registry)), preferred_(preferred), check_(check) {}
 
   // The best device that satisfies `request` and can be initialized. The pool keeps it for good.
   absl::StatusOr<Choice> Choose(SelectionRequest request);
@@ -57,6 +61,7 @@ class DevicePool {
 
   const Registry registry_;
   const std::optional<BackendKind> preferred_;
+  const Check check_;
   mutable Mutex mutex_;
   // By kind and ordinal; those that were asked for, and failed to initialize or not.
   std::map<std::pair<BackendKind, int>, absl::StatusOr<Slot>> slots_ ACCELD_GUARDED_BY(mutex_);

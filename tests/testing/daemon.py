@@ -55,8 +55,9 @@ def run_to_end(*flags):
 class Daemon:
     """Listens on a Unix socket and on loopback TCP. Ready when the constructor returns."""
 
-    def __init__(self, *flags, config=None, folder=None):
-        """`config` is the text of a configuration file; `folder` is an existing one, kept afterwards."""
+    def __init__(self, *flags, config=None, folder=None, environment=None):
+        """`config` is the text of a configuration file; `folder` is an existing one, kept afterwards; what
+        `environment` has is added to the daemon's."""
         self._owns_folder = folder is None
         self.folder = folder or make_folder()
         self.socket_path = os.path.join(self.folder, "s")
@@ -74,7 +75,7 @@ class Daemon:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_ENVIRONMENT,
+                env={**_ENVIRONMENT, **(environment or {})},
                 preexec_fn=die_with_parent,
             )
         try:

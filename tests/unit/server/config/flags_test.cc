@@ -38,7 +38,7 @@ TEST(Flags, NoneGiveTheDefaults) {
 TEST(Flags, AllAreRead) {
   const auto line = ParseAll({"--socket=/s", "--listen=127.0.0.1:0,[::1]:8080", "--backend=CPU",
                               "--drain_timeout=1.5s", "--log_level=debug", "--log_format=json",
-                              "--cpu_threads=4"});
+                              "--plugin_folder=/p", "--cpu_threads=4"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->config.socket, "/s");
   EXPECT_THAT(line->config.listen, ElementsAre("127.0.0.1:0", "[::1]:8080"));
@@ -46,6 +46,7 @@ TEST(Flags, AllAreRead) {
   EXPECT_EQ(line->config.drain_timeout, std::chrono::milliseconds(1500));
   EXPECT_EQ(line->config.log_level, LogLevel::kDebug);
   EXPECT_EQ(line->config.log_format, LogFormat::kJson);
+  EXPECT_EQ(line->config.plugin_folder, "/p");
   EXPECT_EQ(line->config.cpu_threads, 4u);
 }
 

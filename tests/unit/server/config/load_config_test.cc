@@ -31,6 +31,7 @@ constexpr char kEverything[] = R"(
   listen: "127.0.0.1:1"
   listen: "[::1]:2"
   backend: "nvidia"
+  plugin_folder: "/usr/lib/acceld"
   cpu { threads: 3 memory_limit_bytes: 1048577 }
   limits {
     max_sessions: 1 max_connections: 2 max_pending_connections: 3 handshake_timeout_ms: 4
@@ -52,6 +53,7 @@ TEST(ParseConfig, ReadsEveryField) {
   EXPECT_EQ(config->socket_mode, 0666u);
   EXPECT_THAT(config->listen, ElementsAre("127.0.0.1:1", "[::1]:2"));
   EXPECT_EQ(config->backend, BackendKind::kCuda);
+  EXPECT_EQ(config->plugin_folder, "/usr/lib/acceld");
   EXPECT_EQ(config->cpu_threads, 3u);
   EXPECT_EQ(config->cpu_memory_limit_bytes, 1048577u);
   EXPECT_EQ(config->limits.max_sessions, 1u);
