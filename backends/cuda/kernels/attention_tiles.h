@@ -58,6 +58,7 @@ struct alignas(16) AttentionShared {
   // What outputs and sum are scaled by before this tile is taken in.
   float factor[kTile];
 };
+static_assert(sizeof(AttentionShared) <= kMaxSharedBytes);
 
 ACCELD_HOST_DEVICE int RowOf(int thread, int i) {
   return thread / kThreadColumns + i * kThreadRows;

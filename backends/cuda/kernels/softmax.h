@@ -93,6 +93,7 @@ class SoftmaxKernel {
   static constexpr int kSumsBytes = kThreads * static_cast<int>(sizeof(ExponentialSum));
   // So that several blocks fit into a multiprocessor.
   static constexpr std::int64_t kMaxCacheBytes = 32 * 1024;
+  static_assert(kSumsBytes + kMaxCacheBytes <= kMaxSharedBytes);
   // Elements that a thread loads before it uses the first.
   static constexpr int kLoads = 8;
 

@@ -43,26 +43,6 @@ Convolution::~Convolution() {
   if (input_ != nullptr) (void)functions_.destroy_tensor(input_);
 }
 
-DriverStatus Convolution::Make(cudnnHandle_t handle) {
-  DriverStatus described = Describe();
-  if (!described.ok()) return described;
-  Offers offers;
-  DriverStatus found = FindOffers(handle, offers);
-  if (!found.ok()) return found;
-  for (int i = 0; i < offers.count; ++i) {
-    const int algorithm = offers.algorithms[static_cast<std::size_t>(i)];
-    std::size_t bytes = 0;
-    if (WorkspaceOf(handle, algorithm, bytes) != CUDNN_STATUS_SUCCESS) continue;
-    if (bytes > kMaxWorkspaceBytes) continue;
-    algorithm_ = algorithm;
-    workspace_bytes_ = bytes;
-    return {};
-  }
-  return {.code = DriverCode::kUnsupported,
-          .call = "cudnnGetConvolutionAlgorithm",
-          .detail = "cuDNN has no deterministic algorithm for this convolution"};
-}
-
 DriverStatus Convolution::Describe() {
   const auto [n, c, h, w] = key_.shape.input;
   const auto [k, filter_c, filter_h, filter_w] = key_.shape.filter;
@@ -97,6 +77,24 @@ DriverStatus Convolution::Describe() {
          then("cudnnSetConvolutionMathType",
               functions_.set_math_type(convolution_, CUDNN_FMA_MATH)));
   return status;
+}
+
+DriverStatus Convolution::Choose(cudnnHandle_t handle) {
+  Offers offers;
+  DriverStatus found = FindOffers(handle, offers);
+  if (!found.ok()) return found;
+  for (int i = 0; i < offers.count; ++i) {
+    const int algorithm = offers.algorithms[static_cast<std::size_t>(i)];
+    std::size_t bytes = 0;
+    if (WorkspaceOf(handle, algorithm, bytes) != CUDNN_STATUS_SUCCESS) continue;
+    if (bytes > kMaxWorkspaceBytes) continue;
+    algorithm_ = algorithm;
+    workspace_bytes_ = bytes;
+    return {};
+  }
+  return {.code = DriverCode::kUnsupported,
+          .call = "cudnnGetConvolutionAlgorithm",
+          .detail = "cuDNN has no deterministic algorithm for this convolution"};
 }
 
 DriverStatus Convolution::FindOffers(cudnnHandle_t handle, Offers& offers) const {

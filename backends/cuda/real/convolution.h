@@ -12,19 +12,21 @@
 
 namespace acceld::cuda {
 
-// Immutable once it is made.
+// Immutable once its algorithm is chosen.
 class Convolution {
  public:
-  // `functions` outlives the convolution. Make comes next.
+  // `functions` outlives the convolution. Describe and Choose come next.
   Convolution(const CudnnFunctions& functions, const ConvolutionKey& key)
       : functions_(functions), key_(key) {}
   ~Convolution();
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
 
-  // Describes it, and takes of the algorithms that cuDNN's heuristics offer the first that gives
-  // the same bits every time, and is exact and small enough. kUnsupported where there is none.
-  DriverStatus Make(cudnnHandle_t handle);
+  // Makes the descriptors.
+  DriverStatus Describe();
+  // Takes of the algorithms that cuDNN's heuristics offer the first that gives the same bits every
+  // time, and is exact and small enough. kUnsupported where there is none.
+  DriverStatus Choose(cudnnHandle_t handle);
 
   std::size_t workspace_bytes() const { return workspace_bytes_; }
 
@@ -41,7 +43,6 @@ class Convolution {
     std::array<int, kMaxAlgorithms> algorithms{};
   };
 
-  DriverStatus Describe();
   DriverStatus FindOffers(cudnnHandle_t handle, Offers& offers) const;
   // The workspace of `algorithm`; an error where it does not do.
   cudnnStatus_t WorkspaceOf(cudnnHandle_t handle, int algorithm, std::size_t& bytes) const;

@@ -32,7 +32,8 @@ DriverResult<ConvolutionPlan> Cudnn::PlanConvolution(const ConvolutionKey& key) 
     if (!opened.ok()) return {.status = std::move(opened)};
   }
   auto convolution = std::make_unique<Convolution>(*functions_, key);
-  DriverStatus made = convolution->Make(handle_);
+  DriverStatus made = convolution->Describe();
+  if (made.ok()) made = convolution->Choose(handle_);
   if (!made.ok()) return {.status = std::move(made)};
   const std::uint64_t workspace_bytes = convolution->workspace_bytes();
   return {.value = {.handle = ToHandle(convolution.release()), .workspace_bytes = workspace_bytes}};

@@ -1,0 +1,82 @@
+// Libraries that are opened when they are first needed.
+#include <cmath>
+
+#include "backends/cuda/real/convolution.h"
+#include "backends/cuda/real/cublas.h"
+#include "backends/cuda/real/cudnn_functions.h"
+#include "backends/cuda/real/shared_library.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace acceld::cuda {
+namespace {
+
+TEST(SharedLibraryTest, SaysWhichFileIsMissingAndWhatToInstall) {
+  SharedLibrary library;
+  const DriverStatus status = library.Open("libnowhere.so.9", "Nowhere 9");
+  EXPECT_EQ(status.code, DriverCode::kMissing);
+  EXPECT_THAT(status.detail,
+              testing::MatchesRegex("The library libnowhere.so.9 cannot be opened \\(.*\\); "
+                                    "install Nowhere 9, or name its folder in LD_LIBRARY_PATH\\."));
+}
+
+TEST(SharedLibraryTest, FindsFunctionsAndSaysWhichIsMissing) {
+  SharedLibrary library;
+  ASSERT_TRUE(library.Open("libm.so.6", "the C library").ok());
+  double (*square_root)(double) = nullptr;
+  ASSERT_TRUE(library.Find("sqrt", square_root).ok());
+  EXPECT_EQ(square_root(9), 3);
+  const DriverStatus status = library.Find("cube_root_of", square_root);
+  EXPECT_EQ(status.code, DriverCode::kMissing);
+  EXPECT_EQ(status.detail,
+            "The library libm.so.6 has no function cube_root_of; install a newer the C library.");
+}
+
+// Whether there is a card or not; a product without elements does nothing on one.
+TEST(CublasTest, HasEveryFunction) {
+  Cublas cublas;
+  const DriverStatus status = cublas.Gemm(nullptr, GemmCall{.lda = 1, .ldb = 1, .ldc = 1}, 0);
+  if (status.code == DriverCode::kMissing) GTEST_SKIP() << status.detail;
+  EXPECT_THAT(status.call, testing::StartsWith(status.ok() ? "" : "cublas"));
+}
+
+class CudnnTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const DriverStatus status = functions_.Open();
+    if (status.code == DriverCode::kMissing) GTEST_SKIP() << status.detail;
+    ASSERT_TRUE(status.ok()) << status.detail;
+  }
+
+  CudnnFunctions functions_{};
+};
+
+TEST_F(CudnnTest, NamesWhatAFunctionReturned) {
+  EXPECT_TRUE(functions_.ToStatus("cudnnCreate", CUDNN_STATUS_SUCCESS).ok());
+  const DriverStatus failed = functions_.ToStatus("cudnnCreate", CUDNN_STATUS_NOT_INITIALIZED);
+  EXPECT_EQ(failed.code, DriverCode::kFailed);
+  EXPECT_STREQ(failed.call, "cudnnCreate");
+  EXPECT_EQ(failed.detail, "CUDNN_STATUS_NOT_INITIALIZED");
+  EXPECT_EQ(functions_.ToStatus("", CUDNN_STATUS_NOT_SUPPORTED_SHAPE).code,
+            DriverCode::kUnsupported);
+  EXPECT_EQ(functions_.ToStatus("", CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED).code,
+            DriverCode::kOutOfMemory);
+}
+
+// Descriptors need no card; algorithms do.
+TEST_F(CudnnTest, DescribesAConvolutionOrSaysWhyNot) {
+  for (const ConvolutionKind kind : {ConvolutionKind::kForward, ConvolutionKind::kBackwardData,
+                                     ConvolutionKind::kBackwardFilter}) {
+    Convolution convolution(functions_,
+                            {kind, Conv2dShape::For({2, 3, 8, 8}, {4, 3, 3, 3}, {2, 1}, {1, 0})});
+    const DriverStatus status = convolution.Describe();
+    EXPECT_TRUE(status.ok()) << status.call << ": " << status.detail;
+  }
+  // Arrays of more elements than cuDNN counts.
+  Convolution large(functions_, {ConvolutionKind::kForward,
+                                 Conv2dShape::For({1, 1, 70'000, 70'000}, {1, 1, 1, 1})});
+  EXPECT_EQ(large.Describe().code, DriverCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace acceld::cuda
