@@ -121,7 +121,7 @@ ACCELD_HOST_DEVICE void CombineLanes(Block& block, const AxisTiling& tiling, Val
   if (lanes > 1) {
     block.Phase([&](int thread, auto&) {
       if (thread >= slots) return;
-      for (int other = 1; other < Smaller(lanes, kAtOnce) - 1; ++other) {
+      for (int other = 1; other < Smaller(lanes, kAtOnce); ++other) {
         combine(values[thread], values[other * slots + thread]);
       }
     });

@@ -1,6 +1,5 @@
 // Copies of rows, scaling and rounding of matrices.
 #include <algorithm>
-#include <limits>
 
 #include "backends/core/rounding.h"
 #include "tests/unit/backends/cuda/kernels/testing.h"

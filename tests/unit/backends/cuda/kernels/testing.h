@@ -1,6 +1,7 @@
 // What the tests of the kernels share. Kernels run on the host, where device memory is vectors.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
