@@ -12,6 +12,8 @@
 #include "backends/cpu/parallel.h"
 #include "backends/registry/builtin.h"
 #include "backends/registry/plugin_loader.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "server/config/flags.h"
 #include "server/daemon.h"
 #include "server/logging/logging.h"
@@ -52,6 +54,8 @@ void AddPlugins(const acceld::Config& config, acceld::Registry& registry) {
   if (config.plugin_folder.empty()) folders = acceld::DefaultPluginFolders();
   const auto plugins = acceld::RegisterPlugins(folders, registry);
   registry.ProbeAll();
+  acceld::Log(acceld::LogLevel::kInfo, "looked for plugins",
+              {{"folders", fmt::format("{}", fmt::join(folders, ","))}, {"found", plugins.size()}});
   for (const acceld::LoadedPlugin& plugin : plugins) {
     const acceld::RegistryEntry& entry = *registry.Find(plugin.kind);
     if (entry.available) {

@@ -10,7 +10,6 @@
 
 #include "backends/core/status.h"
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 
 namespace acceld {
 namespace {
@@ -80,9 +79,8 @@ std::vector<LoadedPlugin> RegisterPlugins(const std::vector<std::string>& folder
     const std::string file = FileName(kind);
     const std::optional<std::string> path = FindFile(file, folders);
     if (!path.has_value()) {
-      registry.Register({.kind = kind,
-                         .reason = fmt::format("There is no plugin {} in {}.", file,
-                                               fmt::join(folders, " or "))});
+      // Without the folders: clients see it, once for each kind.
+      registry.Register({.kind = kind, .reason = fmt::format("There is no plugin {}.", file)});
       continue;
     }
     absl::StatusOr<const Plugin*> plugin = LoadPlugin(*path);

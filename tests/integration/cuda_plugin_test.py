@@ -64,14 +64,15 @@ class CudaPlugin(unittest.TestCase):
     def test_no_plugin(self):
         folder = daemon.make_folder()
         try:
-            line, _ = self.info(folder)
+            line, log = self.info(folder)
         finally:
             shutil.rmtree(folder)
-        self.assertIn(f"There is no plugin libacceld_cuda.so in {folder}.", line)
+        self.assertIn("There is no plugin libacceld_cuda.so.", line)
+        self.assertIn(f"looked for plugins folders={folder} found=0", log)
 
     def test_a_folder_that_is_not_there(self):
         line, _ = self.info("/nowhere")
-        self.assertIn("There is no plugin libacceld_cuda.so in /nowhere.", line)
+        self.assertIn("There is no plugin libacceld_cuda.so.", line)
 
     def test_a_plugin_of_another_build(self):
         line, log = self.info(f"{PLUGINS}/other_build")

@@ -102,12 +102,11 @@ TEST(RegisterPlugins, TakesTheFirstFolderThatHasOne) {
   EXPECT_THAT(plugins[0].path, HasSubstr("no_device"));
 }
 
-TEST(RegisterPlugins, SaysWhereItLookedForWhatIsNotThere) {
+TEST(RegisterPlugins, SaysWhatIsNotThere) {
   Registry registry = Registry::WithDefaults();
   EXPECT_THAT(RegisterPlugins({"/nowhere", "/elsewhere"}, registry), IsEmpty());
   registry.ProbeAll();
-  EXPECT_EQ(registry.Find(BackendKind::kCuda)->reason,
-            "There is no plugin libacceld_cuda.so in /nowhere or /elsewhere.");
+  EXPECT_EQ(registry.Find(BackendKind::kCuda)->reason, "There is no plugin libacceld_cuda.so.");
   EXPECT_TRUE(registry.Find(BackendKind::kCpu)->available);
 }
 
