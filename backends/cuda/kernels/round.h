@@ -78,9 +78,8 @@ class RoundKernel {
   }
 
  private:
-  struct alignas(8) Half4 {
-    std::uint16_t x[kVectorLength];
-  };
+  // What is stored by it is later read as numbers of 16 bits.
+  using FourNumbers __attribute__((may_alias)) = std::uint64_t;
 
   ACCELD_HOST_DEVICE std::uint16_t Round(float value) const {
     return precision_ == MixedPrecision::kF16 ? RoundToF16(value) : RoundToBf16(value);
@@ -88,10 +87,13 @@ class RoundKernel {
 
   ACCELD_HOST_DEVICE void RoundVector(const float* source, std::uint16_t* target) const {
     const Float4 v = LoadVector(source);
-    Half4 rounded;
+    // Packed by hand, so that it is one store.
+    std::uint64_t rounded = 0;
     ACCELD_UNROLL
-    for (int e = 0; e < kVectorLength; ++e) rounded.x[e] = Round(v.x[e]);
-    *reinterpret_cast<Half4*>(target) = rounded;
+    for (int e = 0; e < kVectorLength; ++e) {
+      rounded |= static_cast<std::uint64_t>(Round(v.x[e])) << (16 * e);
+    }
+    *reinterpret_cast<FourNumbers*>(target) = rounded;
   }
 
   MixedPrecision precision_ = MixedPrecision::kBf16;
