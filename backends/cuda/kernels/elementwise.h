@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "backends/cuda/kernels/grid.h"
 
@@ -15,18 +16,27 @@ struct alignas(16) Float4 {
 
 inline constexpr int kVectorLength = 4;
 
-ACCELD_HOST_DEVICE Float4 LoadVector(const float* pointer) {
-  return *reinterpret_cast<const Float4*>(pointer);
-}
-
-ACCELD_HOST_DEVICE void StoreVector(float* pointer, const Float4& v) {
-  *reinterpret_cast<Float4*>(pointer) = v;
-}
-
 // Whether an access of 16 bytes may be at `pointer`.
 template <typename T>
 ACCELD_HOST_DEVICE bool IsAligned(const T* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer) % sizeof(Float4) == 0;
+}
+
+// On a GPU a misaligned access is a fault; on the host it might pass.
+ACCELD_HOST_DEVICE void FaultUnlessAligned([[maybe_unused]] const float* pointer) {
+#if !defined(__CUDA_ARCH__)
+  if (!IsAligned(pointer)) std::abort();
+#endif
+}
+
+ACCELD_HOST_DEVICE Float4 LoadVector(const float* pointer) {
+  FaultUnlessAligned(pointer);
+  return *reinterpret_cast<const Float4*>(pointer);
+}
+
+ACCELD_HOST_DEVICE void StoreVector(float* pointer, const Float4& v) {
+  FaultUnlessAligned(pointer);
+  *reinterpret_cast<Float4*>(pointer) = v;
 }
 
 // A thread handles kVectorsPerThread vectors, a block's width of vectors apart.
