@@ -48,6 +48,8 @@ struct WorkResult {
 
 using WorkDone = absl::AnyInvocable<void(const WorkResult&)>;
 
+using LostCallback = absl::AnyInvocable<void(const absl::Status&)>;
+
 struct MemoryOptions {
   // Memory that the host can map; only where has_mappable_memory().
   bool mappable = false;
@@ -117,6 +119,13 @@ class Device : public WorkSink {
   virtual absl::StatusOr<DeviceQueue> CreateQueue(int priority) = 0;
   // Takes effect when the queue's work is done.
   virtual void DestroyQueue(DeviceQueue queue) = 0;
+
+  // A device is lost where all that was in it is gone and only another process can use it again, if
+  // any. All its work, and every later call that needs it, then ends with one error, which has the
+  // reason DEVICE_LOST and names what ran. `callback` is called once with that error, from any
+  // thread, at once where the device is lost already; it must not block. To be called at most once,
+  // after Init.
+  virtual void OnLost(LostCallback /*callback*/) {}
 };
 
 }  // namespace acceld

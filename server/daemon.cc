@@ -1,9 +1,6 @@
 #include "server/daemon.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,12 +15,14 @@
 #include "fmt/ranges.h"
 #include "proto/frames/frame.h"
 #include "server/config/default_socket.h"
+#include "server/config/exit_status.h"
 #include "server/config/policy.h"
 #include "server/logging/logging.h"
 #include "server/self_check.h"
 #include "server/service/file_limit.h"
 #include "server/service/sd_notify.h"
 #include "server/session/session_table.h"
+#include "server/stop_requests.h"
 #include "server/transport/acceptor.h"
 #include "server/transport/data/data_server.h"
 #include "server/transport/grpc/grpc_server.h"
@@ -45,14 +44,6 @@ constexpr std::chrono::milliseconds kEndGrace{200};
 
 // A ring holds at least a few commands.
 constexpr std::uint32_t kMinRingBytes = 4096;
-
-sigset_t StopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  return signals;
-}
 
 SessionLimits ToSessionLimits(const Limits& limits) {
   SessionLimits session;
@@ -106,50 +97,39 @@ void NotifyOrLog(std::string_view state) {
   }
 }
 
-// Wakes the daemon's thread: a signal, or an administrator's request to drain.
-class StopRequests {
- public:
-  StopRequests() {
-    const sigset_t signals = StopSignals();
-    signals_ = UniqueFd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    drain_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  }
+bool IsOn(const Session& session, const DeviceLoss& loss) {
+  const DeviceInfo& device = session.info().device;
+  return device.kind == loss.kind && device.ordinal == loss.ordinal;
+}
 
-  bool ok() const { return signals_.valid() && drain_.valid(); }
+// Why a session ends, as all do.
+absl::Status EndOf(const Session& session, const std::optional<DeviceLoss>& loss) {
+  if (loss.has_value() && IsOn(session, *loss)) return loss->error;
+  return WithReason(absl::UnavailableError("The daemon has drained and stops."), reason::kDraining);
+}
 
-  // Any thread may call it.
-  void RequestDrain() const {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(drain_.get(), &one, sizeof one);
-  }
-
-  // Waits for a request, at most `timeout`; negative waits for good. Returns whether there was one.
-  // Only a signal counts where `signals_only`.
-  bool Wait(std::chrono::milliseconds timeout, bool signals_only) const {
-    pollfd polled[] = {{signals_.get(), POLLIN, 0}, {drain_.get(), POLLIN, 0}};
-    if (poll(polled, signals_only ? 1 : 2, static_cast<int>(timeout.count())) <= 0) return false;
-    signalfd_siginfo info;
-    if (polled[0].revents != 0 && read(signals_.get(), &info, sizeof info) == sizeof info) {
-      Log(LogLevel::kInfo, "got a signal",
-          {{"signal", strsignal(static_cast<int>(info.ssi_signo))}});
-      return true;
+// Takes no more sessions and commands; where a device was lost, its sessions are told so.
+void Refuse(const std::optional<DeviceLoss>& loss, SessionTable& sessions) {
+  if (loss.has_value()) {
+    for (const auto& session : sessions.List()) {
+      if (IsOn(*session, *loss)) session->Refuse(loss->error);
     }
-    return polled[1].revents != 0;
   }
-
- private:
-  UniqueFd signals_;
-  UniqueFd drain_;
-};
+  sessions.Drain();
+}
 
 // Finishes what was accepted, until `config.drain_timeout` or another signal. Returns whether all
-// was finished.
+// was finished. The work of a lost device finishes with an error, by the device's own doing.
 bool Drain(const Config& config, const StopRequests& requests, SessionTable& sessions,
            GrpcServer& grpc, const DataServer& data) {
+  const std::optional<DeviceLoss> loss = requests.loss();
   Log(LogLevel::kInfo, "draining", {{"sessions", sessions.List().size()}});
-  NotifyOrLog("STOPPING=1\nSTATUS=Draining.");
+  NotifyOrLog(loss.has_value()
+                  ? fmt::format("STOPPING=1\nSTATUS=Draining, since {} device {} was lost.",
+                                Name(loss->kind), loss->ordinal)
+                  : "STOPPING=1\nSTATUS=Draining.");
   grpc.SetServing(false);
-  sessions.Drain();
+  Refuse(loss, sessions);
   const auto deadline = Clock::now() + config.drain_timeout;
   bool interrupted = false;
   while (!sessions.Idle() && Clock::now() < deadline && !interrupted) {
@@ -159,10 +139,7 @@ bool Drain(const Config& config, const StopRequests& requests, SessionTable& ses
   if (!finished) {
     Log(LogLevel::kWarning, "stopping with work unfinished", {{"second_signal", interrupted}});
   }
-  for (const auto& session : sessions.List()) {
-    sessions.End(*session, WithReason(absl::UnavailableError("The daemon has drained and stops."),
-                                      reason::kDraining));
-  }
+  for (const auto& session : sessions.List()) sessions.End(*session, EndOf(*session, loss));
   if (finished) {
     data.AwaitClosed(kFlushGrace);
     grpc.Shutdown(kFlushGrace);
@@ -174,23 +151,23 @@ bool Drain(const Config& config, const StopRequests& requests, SessionTable& ses
 
 }  // namespace
 
-void BlockDaemonSignals() {
-  const sigset_t signals = StopSignals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
+void BlockDaemonSignals() { BlockStopSignals(); }
 
 absl::Status RunDaemon(const Config& config, Registry registry) {
   const auto started = Clock::now();
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
-  const StopRequests requests;
+  StopRequests requests;
   if (!requests.ok()) return DeviceError("The system gave no descriptor for signals.");
 
   ACCELD_ASSIGN_OR_RETURN(std::vector<Listener> listeners, OpenListeners(config));
   std::vector<std::string> endpoints;
   for (const Listener& listener : listeners) endpoints.push_back(listener.endpoint());
 
-  DevicePool devices(std::move(registry), config.backend, CheckDevice);
+  DevicePool devices(std::move(registry),
+                     {.preferred = config.backend,
+                      .check = CheckDevice,
+                      .on_lost = [&](const DeviceLoss& loss) { requests.ReportLoss(loss); }});
   ACCELD_ASSIGN_OR_RETURN(const DevicePool::Choice choice, devices.Choose({}));
   Log(LogLevel::kInfo, "chose a device", {{"choice", choice.explanation}});
 
@@ -236,7 +213,9 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
   const bool finished = Drain(config, requests, sessions, *grpc, *data);
   acceptor->Close();
   Log(LogLevel::kInfo, "stopped");
-  // An op that runs would hold up the orderly end for as long as it takes; nobody waits for it.
+  // An op that runs, or a lost device's driver, would hold up the orderly end for as long as it
+  // takes; nobody waits for it.
+  if (requests.loss().has_value()) _exit(kExitDeviceLost);
   if (!finished) _exit(EXIT_SUCCESS);
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@ namespace acceld {
 
 // Serves the devices of `registry`, which is probed, as `config` says. Returns OK when it has
 // drained after SIGTERM, SIGINT or an administrator's request; an error where it could not start.
+// Where a device in use was lost it drains too, and then ends the process with kExitDeviceLost.
 //
 // SIGTERM and SIGINT are blocked when it is called, before any thread is started.
 absl::Status RunDaemon(const Config& config, Registry registry);

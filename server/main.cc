@@ -14,6 +14,7 @@
 #include "backends/registry/plugin_loader.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "server/config/exit_status.h"
 #include "server/config/flags.h"
 #include "server/daemon.h"
 #include "server/logging/logging.h"

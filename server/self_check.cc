@@ -67,7 +67,9 @@ absl::Status CheckDevice(Device& device) {
   reference.b = reinterpret_cast<Address>(expected[1].data());
   reference.c = reinterpret_cast<Address>(expected[2].data());
   reference::Run(Op(reference));
-  ACCELD_RETURN_IF_ERROR(RunOnDevice(device, gemm, arrays));
+  const absl::Status ran = RunOnDevice(device, gemm, arrays);
+  if (absl::IsUnimplemented(ran)) return absl::OkStatus();
+  ACCELD_RETURN_IF_ERROR(ran);
   for (std::size_t i = 0; i < expected[2].size(); ++i) {
     const double error = std::abs(static_cast<double>(arrays[2][i]) - expected[2][i]);
     if (error <= kTolerance) continue;  // Not taken for a NaN either.

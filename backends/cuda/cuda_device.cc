@@ -62,6 +62,8 @@ class CudaDevice final : public Device {
     (void)driver_->FreeHost(data);
   }
 
+  void OnLost(LostCallback callback) override { parts_.health.OnLost(std::move(callback)); }
+
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {
     if (parts_.health.lost()) return parts_.health.status();
     const DriverResult<StreamHandle> stream = driver_->CreateStream(priority);

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "backends/core/mutex.h"
+#include "backends/device.h"
 
 namespace acceld::cuda {
 
@@ -22,10 +23,14 @@ class DeviceHealth {
   // card was lost before, else `error`.
   absl::Status Judge(const absl::Status& error, std::string_view running);
 
+  // As Device's.
+  void OnLost(LostCallback callback);
+
  private:
   std::atomic<bool> lost_{false};
   mutable Mutex mutex_;
   absl::Status status_ ACCELD_GUARDED_BY(mutex_);
+  LostCallback on_lost_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld::cuda

@@ -17,6 +17,7 @@
 #include "backends/core/status.h"
 #include "fmt/format.h"
 #include "server/config/config_checks.h"
+#include "server/config/exit_status.h"
 #include "server/config/load_config.h"
 
 ABSL_FLAG(std::string, socket, "",
@@ -183,7 +184,11 @@ std::string HelpText() {
   }
   text +=
       "  --help\n      Prints this.\n"
-      "  --version\n      Prints the version.\n";
+      "  --version\n      Prints the version.\n\n";
+  text += fmt::format(
+      "Exit status: 0 after draining, {} where it cannot run, {} where its flags or configuration\n"
+      "are wrong, {} after one of its devices was lost: start it again.\n",
+      EXIT_FAILURE, kExitUsage, kExitDeviceLost);
   return text;
 }
 

@@ -26,9 +26,6 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const char* const> argume
 // What --help prints.
 std::string HelpText();
 
-// The process's exit status where its command line or configuration is wrong.
-inline constexpr int kExitUsage = 2;
-
 // For main: the configuration. Prints help or `version` and exits 0 where that is asked for; prints
 // one line on stderr and exits with kExitUsage where something is wrong.
 Config ParseCommandLineOrExit(int argc, char** argv, const std::string& version);

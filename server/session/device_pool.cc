@@ -1,30 +1,50 @@
 #include "server/session/device_pool.h"
 
+#include <algorithm>
+
 #include "backends/core/status.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "server/logging/logging.h"
 
 namespace acceld {
+namespace {
+
+void LogError(LogLevel level, std::string_view message, BackendKind kind, int ordinal,
+              const absl::Status& error) {
+  Log(level, message,
+      {{"device", std::string(Name(kind))},
+       {"ordinal", ordinal},
+       {"error", std::string(error.message())}});
+}
+
+}  // namespace
+
+absl::StatusOr<DevicePool::Slot> DevicePool::Open(const Registry::Choice& choice) const {
+  Slot slot;
+  ACCELD_ASSIGN_OR_RETURN(slot.device, Registry::MakeInitialized(choice));
+  if (options_.check) ACCELD_RETURN_IF_ERROR(options_.check(*slot.device));
+  // Only now: the loss of a device that nobody uses yet is one more way to fail.
+  slot.device->OnLost([kind = choice.entry->kind, ordinal = choice.ordinal,
+                       on_lost = options_.on_lost](const absl::Status& error) {
+    LogError(LogLevel::kError, "device lost", kind, ordinal, error);
+    if (on_lost) on_lost({.kind = kind, .ordinal = ordinal, .error = error});
+  });
+  slot.scheduler = std::make_unique<Scheduler>(*slot.device);
+  return slot;
+}
 
 absl::StatusOr<DevicePool::Choice> DevicePool::Choose(SelectionRequest request) {
-  if (!request.kind.has_value()) request.kind = preferred_;
+  if (!request.kind.has_value()) request.kind = options_.preferred;
   MutexLock lock(mutex_);
   const auto open = [&](const Registry::Choice& choice) ACCELD_REQUIRES(mutex_) -> absl::Status {
     const std::pair key(choice.entry->kind, choice.ordinal);
     auto found = slots_.find(key);
     if (found == slots_.end()) {
-      absl::StatusOr<Slot> slot = Slot{};
-      absl::StatusOr<std::unique_ptr<Device>> device = Registry::MakeInitialized(choice);
-      if (device.ok() && check_ != nullptr) {
-        if (absl::Status fit = check_(**device); !fit.ok()) device = std::move(fit);
+      found = slots_.emplace(key, Open(choice)).first;
+      if (const absl::Status& failure = found->second.status(); !failure.ok()) {
+        LogError(LogLevel::kWarning, "device cannot be used", key.first, key.second, failure);
       }
-      if (device.ok()) {
-        slot->device = *std::move(device);
-        slot->scheduler = std::make_unique<Scheduler>(*slot->device);
-      } else {
-        slot = device.status();
-      }
-      found = slots_.emplace(key, std::move(slot)).first;
     }
     return found->second.status();
   };
@@ -37,15 +57,40 @@ absl::StatusOr<DevicePool::Choice> DevicePool::Choose(SelectionRequest request) 
                 .explanation = fmt::format("{}", fmt::join(steps, "; "))};
 }
 
+absl::Status DevicePool::Failure(BackendKind kind, int ordinal) const {
+  const auto slot = slots_.find({kind, ordinal});
+  return slot == slots_.end() ? absl::OkStatus() : slot->second.status();
+}
+
+std::vector<DevicePool::DescribedBackend> DevicePool::Backends() const {
+  std::vector<DescribedBackend> backends;
+  MutexLock lock(mutex_);
+  for (const RegistryEntry& entry : registry_.entries()) {
+    DescribedBackend& backend = backends.emplace_back(
+        DescribedBackend{.kind = entry.kind, .available = entry.available, .reason = entry.reason});
+    if (entry.devices.empty()) continue;
+    const absl::Status first = Failure(entry.kind, entry.devices.front().ordinal);
+    const bool works = std::any_of(entry.devices.begin(), entry.devices.end(),
+                                   [&](const DeviceInfo& info) ACCELD_REQUIRES(mutex_) {
+                                     return Failure(entry.kind, info.ordinal).ok();
+                                   });
+    if (works) continue;
+    backend.available = false;
+    backend.reason = std::string(first.message());
+  }
+  return backends;
+}
+
 std::vector<DevicePool::Described> DevicePool::Devices() const {
   std::vector<Described> devices;
   MutexLock lock(mutex_);
   for (const RegistryEntry& entry : registry_.entries()) {
     if (!entry.available) continue;
     for (const DeviceInfo& info : entry.devices) {
+      if (!Failure(entry.kind, info.ordinal).ok()) continue;
       Described& described = devices.emplace_back(Described{.info = info, .supported_ops = {}});
       const auto slot = slots_.find({entry.kind, info.ordinal});
-      if (slot == slots_.end() || !slot->second.ok()) continue;
+      if (slot == slots_.end()) continue;
       described.info.free_memory_bytes = slot->second->device->memory().free_bytes;
       described.supported_ops = slot->second->device->supported_ops();
     }

@@ -1,7 +1,8 @@
-// The daemon's devices: each is made and initialized when the first session wants it, and then
-// shared by all, with one scheduler in front of it.
+// The daemon's devices: each is made, initialized and checked when the first session wants it, and
+// then shared by all, with one scheduler in front of it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +18,22 @@
 #include "server/scheduler/scheduler.h"
 
 namespace acceld {
+
+// A device that was lost; see Device::OnLost.
+struct DeviceLoss {
+  BackendKind kind = BackendKind::kCpu;
+  int ordinal = 0;
+  absl::Status error{};
+};
+
+struct DevicePoolOptions {
+  // What a request that names no kind gets.
+  std::optional<BackendKind> preferred{};
+  // Looks at a device before anybody relies on it; one that it returns an error for is not used.
+  std::function<absl::Status(Device&)> check{};
+  // Called where a device that is in use was lost, from any thread; must not block.
+  std::function<void(const DeviceLoss&)> on_lost{};
+};
 
 // Thread-safe.
 class DevicePool {
@@ -36,21 +53,27 @@ class DevicePool {
     OpSet supported_ops;
   };
 
-  // Whether a device that was initialized is fit for use.
-  using Check = absl::Status (*)(Device& device);
+  // A backend as clients see it.
+  struct DescribedBackend {
+    BackendKind kind = BackendKind::kCpu;
+    bool available = false;
+    // Why it is not available; empty where it is.
+    std::string reason{};
+  };
 
-  // `registry` is set up and probed. A request that names no kind gets `preferred`, if there is
-  // one. A device that `check` finds unfit counts as one that failed to initialize.
-  explicit DevicePool(Registry registry, std::optional<BackendKind> preferred = std::nullopt,
-                      Check check = nullptr)
-      : registry_(std::move(registry)), preferred_(preferred), check_(check) {}
+  // `registry` is set up and probed.
+  explicit DevicePool(Registry registry, DevicePoolOptions options = {})
+      : registry_(std::move(registry)), options_(std::move(options)) {}
 
-  // The best device that satisfies `request` and can be initialized. The pool keeps it for good.
+  // The best device that satisfies `request` and can be used. The pool keeps it for good; one that
+  // fails is not tried again.
   absl::StatusOr<Choice> Choose(SelectionRequest request);
 
-  const Registry& registry() const { return registry_; }
+  // Every backend there is. Where all devices of one have failed, the first one's error is why it
+  // is not available.
+  std::vector<DescribedBackend> Backends() const;
 
-  // Every available device, with its free memory as of now.
+  // Every available device that has not failed, with its free memory as of now.
   std::vector<Described> Devices() const;
 
  private:
@@ -59,11 +82,14 @@ class DevicePool {
     std::unique_ptr<Scheduler> scheduler;
   };
 
+  absl::StatusOr<Slot> Open(const Registry::Choice& choice) const;
+  // Why the device failed; OK where it did not, or nobody has asked for it.
+  absl::Status Failure(BackendKind kind, int ordinal) const ACCELD_REQUIRES(mutex_);
+
   const Registry registry_;
-  const std::optional<BackendKind> preferred_;
-  const Check check_;
+  const DevicePoolOptions options_;
   mutable Mutex mutex_;
-  // By kind and ordinal; those that were asked for, and failed to initialize or not.
+  // By kind and ordinal; those that were asked for.
   std::map<std::pair<BackendKind, int>, absl::StatusOr<Slot>> slots_ ACCELD_GUARDED_BY(mutex_);
 };
 

@@ -47,13 +47,22 @@ Session::Session(SessionInfo info, std::shared_ptr<Flow> flow,
 
 void Session::Submit(Command command, Done done) {
   ++in_flight_;
-  if (draining_) {
-    return Finish(done,
-                  ToResult(WithReason(
-                      absl::UnavailableError("The daemon is draining and takes no more commands."),
-                      reason::kDraining)));
+  if (refuses_) {
+    absl::Status why;
+    {
+      MutexLock lock(mutex_);
+      why = refusal_;
+    }
+    return Finish(done, ToResult(std::move(why)));
   }
   std::visit([&](auto& action) { Do(action, command.stream, std::move(done)); }, command.action);
+}
+
+void Session::Refuse(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  if (refuses_) return;
+  refusal_ = why;
+  refuses_ = true;
 }
 
 bool Session::TakeBytes(std::uint64_t bytes) {

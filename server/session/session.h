@@ -59,8 +59,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // of the calls.
   void Submit(Command command, Done done);
 
-  // From now on commands fail with DRAINING; those that were submitted finish.
-  void Drain() { draining_ = true; }
+  // From now on commands fail with `why`; those that were submitted finish. Only the first call
+  // counts.
+  void Refuse(const absl::Status& why);
 
   // Whether [address, address + bytes) lies in one allocation; `what` names it in the error.
   absl::Status CheckRange(Address address, std::uint64_t bytes, std::string_view what) const {
@@ -161,11 +162,12 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<bool> channel_taken_{false};
   std::atomic<std::uint64_t> connection_id_;
   std::atomic<std::chrono::steady_clock::time_point> last_used_{std::chrono::steady_clock::now()};
-  std::atomic<bool> draining_{false};
+  std::atomic<bool> refuses_{false};
   std::atomic<bool> ended_{false};
 
   mutable Mutex mutex_;
   std::string transport_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status refusal_ ACCELD_GUARDED_BY(mutex_);
   absl::Status end_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t next_callback_ ACCELD_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<std::uint64_t, absl::AnyInvocable<void(const absl::Status&)>> callbacks_

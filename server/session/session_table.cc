@@ -21,6 +21,11 @@ absl::StatusOr<std::string> MakeSecret() {
   return secret;
 }
 
+absl::Status DrainingError() {
+  return WithReason(absl::UnavailableError("The daemon is draining and takes no more commands."),
+                    reason::kDraining);
+}
+
 void EndAndLog(Session& session, const absl::Status& why) {
   session.End(why);
   Log(LogLevel::kInfo, "session ended",
@@ -78,7 +83,7 @@ absl::StatusOr<std::shared_ptr<Session>> SessionTable::Open(OpenRequest request)
     if (!created.ok()) return created;
     ids_by_secret_.emplace((*created)->info().secret, id);
     sessions_.emplace(id, Entry{.session = *created});
-    if (draining_) (*created)->Drain();
+    if (draining_) (*created)->Refuse(DrainingError());
   }
   const std::shared_ptr<Session>& session = *created;
   Log(LogLevel::kInfo, "session opened",
@@ -177,7 +182,7 @@ void SessionTable::EndConnection(std::uint64_t connection_id) {
 void SessionTable::Drain() {
   MutexLock lock(mutex_);
   draining_ = true;
-  for (const auto& [id, entry] : sessions_) entry.session->Drain();
+  for (const auto& [id, entry] : sessions_) entry.session->Refuse(DrainingError());
 }
 
 bool SessionTable::draining() const {

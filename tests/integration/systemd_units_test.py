@@ -123,6 +123,14 @@ class SystemdUnitsTest(unittest.TestCase):
         ).returncode
         self.assertEqual(str(status), Unit("acceld.service")["Service"]["RestartPreventExitStatus"])
 
+    def test_a_lost_device_restarts_the_service(self):
+        unit = Unit("acceld.service")
+        self.assertEqual(unit["Unit"]["StartLimitIntervalSec"], "0")
+        service = unit["Service"]
+        self.assertEqual(service["Restart"], "on-failure")
+        self.assertNotIn("SuccessExitStatus", service)
+        self.assertNotIn("3", service["RestartPreventExitStatus"].split())
+
     def test_the_user_of_the_service_is_made(self):
         service = Unit("acceld.service")["Service"]
         result = subprocess.run(

@@ -55,7 +55,7 @@ def run_to_end(*flags):
 class Daemon:
     """Listens on a Unix socket and on loopback TCP. Ready when the constructor returns."""
 
-    def __init__(self, *flags, config=None, folder=None, environment=None):
+    def __init__(self, *flags, config=None, folder=None, program=ACCELD, environment=None):
         """`config` is the text of a configuration file; `folder` is an existing one, kept afterwards; what
         `environment` has is added to the daemon's."""
         self._owns_folder = folder is None
@@ -71,7 +71,7 @@ class Daemon:
             flags = (f"--config={config_path}", *flags)
         with open(self._log_path, "ab") as log:
             self._process = subprocess.Popen(
-                [ACCELD, f"--socket={self.socket_path}", "--listen=127.0.0.1:0", *flags],
+                [program, f"--socket={self.socket_path}", "--listen=127.0.0.1:0", *flags],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -13,7 +13,6 @@
 namespace acceld::testing {
 namespace {
 
-constexpr char kDaemon[] = "server/acceld";
 constexpr char kListening[] = "listening on ";
 
 [[noreturn]] void Die(const char* what) {
@@ -37,19 +36,20 @@ constexpr char kListening[] = "listening on ";
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   execv(argv[0], argv.data());
-  Die(kDaemon);
+  Die(argv[0]);
 }
 
 }  // namespace
 
 std::unique_ptr<DaemonProcess> DaemonProcess::Start(std::vector<std::string> flags,
-                                                    std::optional<int> core) {
+                                                    std::optional<int> core,
+                                                    const std::string& program) {
   std::unique_ptr<DaemonProcess> daemon(new DaemonProcess());
   // TEST_TMPDIR is too long for a socket's path.
   char folder[] = "/tmp/acceld_test_XXXXXX";
   if (mkdtemp(folder) == nullptr) Die("mkdtemp");
   daemon->folder_ = folder;
-  std::vector<std::string> arguments = {kDaemon, "--socket=" + daemon->folder_ + "/s",
+  std::vector<std::string> arguments = {program, "--socket=" + daemon->folder_ + "/s",
                                         "--listen=127.0.0.1:0"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   int output[2];
@@ -71,7 +71,8 @@ std::unique_ptr<DaemonProcess> DaemonProcess::Start(std::vector<std::string> fla
   }
   std::fclose(lines);
   if (daemon->tcp_endpoint_.empty()) {
-    std::fprintf(stderr, "%s ended with status %d before it listened.\n", kDaemon, daemon->Wait());
+    std::fprintf(stderr, "%s ended with status %d before it listened.\n", program.c_str(),
+                 daemon->Wait());
     std::abort();
   }
   return daemon;

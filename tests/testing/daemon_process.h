@@ -12,11 +12,12 @@ namespace acceld::testing {
 
 class DaemonProcess {
  public:
-  // Starts server/acceld with a socket in a short folder of its own, a TCP listener with a port of
-  // the system's choice, and `flags`, all its threads on `core` where one is given; returns when it
+  // Starts `program` with a socket in a short folder of its own, a TCP listener with a port of the
+  // system's choice, and `flags`, all its threads on `core` where one is given; returns when it
   // listens. Ends the test program where it does not start.
   static std::unique_ptr<DaemonProcess> Start(std::vector<std::string> flags = {},
-                                              std::optional<int> core = std::nullopt);
+                                              std::optional<int> core = std::nullopt,
+                                              const std::string& program = "server/acceld");
 
   // Kills it if it still runs, and removes the folder.
   ~DaemonProcess();

@@ -29,6 +29,12 @@ void FaultyDevice::FailAllocate(std::int64_t n, absl::Status status) {
   allocate_faults_.by_call[allocate_faults_.calls + n] = std::move(status);
 }
 
+void FaultyDevice::LoseOn(std::string name, absl::Status status) {
+  MutexLock lock(mutex_);
+  losing_op_ = std::move(name);
+  loss_to_come_ = std::move(status);
+}
+
 void FaultyDevice::CloseGate(std::optional<DeviceQueue> queue) {
   MutexLock lock(mutex_);
   if (queue.has_value()) {
@@ -110,6 +116,7 @@ absl::StatusOr<std::byte*> FaultyDevice::Allocate(std::uint64_t bytes,
                                                   const MemoryOptions& options) {
   {
     MutexLock lock(mutex_);
+    if (!loss_.ok()) return loss_;
     if (absl::Status fault = allocate_faults_.Next(); !fault.ok()) return fault;
   }
   absl::StatusOr<std::byte*> data = device_->Allocate(bytes, options);
@@ -144,6 +151,7 @@ void FaultyDevice::ReleaseHost(std::byte* data, std::uint64_t bytes) {
 }
 
 absl::StatusOr<DeviceQueue> FaultyDevice::CreateQueue(int priority) {
+  if (absl::Status lost = loss(); !lost.ok()) return lost;
   return device_->CreateQueue(priority);
 }
 
@@ -165,10 +173,50 @@ void FaultyDevice::Submit(DeviceQueue queue, const Work& work, WorkDone done) {
         done(failed);
       };
     }
+    if (!losing_op_.empty()) {
+      done = [this, loses = Loses(work), done = std::move(done)](const WorkResult& result) mutable {
+        if (loses) Lose();
+        WorkResult seen = result;
+        if (absl::Status lost = loss(); !lost.ok()) seen.status = std::move(lost);
+        done(seen);
+      };
+    }
     queues_[queue].pending.push_back({&work, std::move(done)});
     held_changed_.NotifyAll();
   }
   PassOn(queue);
+}
+
+void FaultyDevice::OnLost(LostCallback callback) {
+  absl::Status lost;
+  {
+    MutexLock lock(mutex_);
+    lost = loss_;
+    if (lost.ok()) on_lost_ = std::move(callback);
+  }
+  if (!lost.ok()) callback(lost);
+}
+
+bool FaultyDevice::Loses(const Work& work) const {
+  const Op* op = std::get_if<Op>(&work);
+  return op != nullptr &&
+         std::visit([](const auto& typed) { return typed.kName; }, *op) == losing_op_;
+}
+
+void FaultyDevice::Lose() {
+  LostCallback on_lost;
+  absl::Status lost;
+  {
+    MutexLock lock(mutex_);
+    if (loss_.ok()) on_lost = std::exchange(on_lost_, nullptr);
+    loss_ = lost = loss_to_come_;
+  }
+  if (on_lost) on_lost(lost);
+}
+
+absl::Status FaultyDevice::loss() const {
+  MutexLock lock(mutex_);
+  return loss_;
 }
 
 bool FaultyDevice::Closed(DeviceQueue queue) const {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,9 @@ class FaultyDevice : public Device {
   void FailSubmit(std::int64_t n, absl::Status status);
   // Makes the n-th Allocate return `status`.
   void FailAllocate(std::int64_t n, absl::Status status);
+  // Loses the device when the next op called `name` runs: its work, all that ends later, and later
+  // calls that need the device fail with `status`.
+  void LoseOn(std::string name, absl::Status status);
 
   // ---- Gates: work submitted to a queue whose gate is closed waits here, in order. ----
 
@@ -67,6 +71,7 @@ class FaultyDevice : public Device {
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override;
   void DestroyQueue(DeviceQueue queue) override;
   void Submit(DeviceQueue queue, const Work& work, WorkDone done) override;
+  void OnLost(LostCallback callback) override;
 
  private:
   struct PendingWork {
@@ -90,6 +95,11 @@ class FaultyDevice : public Device {
     absl::Status Next();
   };
 
+  // Whether this is the work that loses the device.
+  bool Loses(const Work& work) const ACCELD_REQUIRES(mutex_);
+  void Lose() ACCELD_EXCLUDES(mutex_);
+  // The loss; OK where there is none.
+  absl::Status loss() const ACCELD_EXCLUDES(mutex_);
   bool Closed(DeviceQueue queue) const ACCELD_REQUIRES(mutex_);
   std::size_t HeldLocked() const ACCELD_REQUIRES(mutex_);
   // Passes on the work of `queue` that its gate lets through.
@@ -102,6 +112,11 @@ class FaultyDevice : public Device {
   absl::Status init_fault_ ACCELD_GUARDED_BY(mutex_);
   Faults submit_faults_ ACCELD_GUARDED_BY(mutex_);
   Faults allocate_faults_ ACCELD_GUARDED_BY(mutex_);
+  // The op that loses the device, empty where none does, and the error then.
+  std::string losing_op_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status loss_to_come_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status loss_ ACCELD_GUARDED_BY(mutex_);
+  LostCallback on_lost_ ACCELD_GUARDED_BY(mutex_);
   // Of every queue that `closed_` does not name.
   bool closed_by_default_ ACCELD_GUARDED_BY(mutex_) = false;
   std::map<DeviceQueue, bool> closed_ ACCELD_GUARDED_BY(mutex_);

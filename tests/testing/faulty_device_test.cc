@@ -201,5 +201,27 @@ TEST(FaultyDevice, OpensItsGatesWhenItIsDestroyed) {
   EXPECT_TRUE(done);
 }
 
+TEST(LosableDeviceTest, IsLostOnceTheOpRunsAndFailsAllThatEndsLater) {
+  FaultyDevice device(std::make_unique<NullDevice>());
+  const DeviceQueue queue = *device.CreateQueue(0);
+  std::vector<absl::Status> losses;
+  device.LoseOn("memset", kFault);
+  device.OnLost([&losses](const absl::Status& loss) { losses.push_back(loss); });
+  device.CloseGate();
+  const Work copy = HostToDevice{};
+  const Work fill = Op(ops::Memset{});
+  std::vector<absl::Status> done;
+  for (const Work* work : {&copy, &fill, &copy, &fill}) {
+    device.Submit(queue, *work,
+                  [&done](const WorkResult& result) { done.push_back(result.status); });
+  }
+  EXPECT_TRUE(device.Allocate(16, {}).ok());
+  device.OpenGate();
+  EXPECT_THAT(done, ElementsAre(absl::OkStatus(), kFault, kFault, kFault));
+  EXPECT_THAT(losses, ElementsAre(kFault));
+  EXPECT_EQ(device.Allocate(16, {}).status(), kFault);
+  EXPECT_EQ(device.CreateQueue(0).status(), kFault);
+}
+
 }  // namespace
 }  // namespace acceld

@@ -435,7 +435,7 @@ void DataConnection::Flush() {
 void DataConnection::OnSessionEnd(const absl::Status& why) {
   output_->End(why);
   (void)output_->Flush();
-  daemon_stops_ = absl::IsUnavailable(why);
+  daemon_stops_ = absl::IsUnavailable(why) || GetReason(why) == reason::kDeviceLost;
   session_ended_ = true;
   context_.resume(*this);
 }

@@ -14,6 +14,9 @@ namespace {
 // More devices of a kind than any machine has.
 constexpr std::uint32_t kMaxOrdinal = 1 << 16;
 
+// Of why a backend is not available.
+constexpr std::size_t kMaxReasonBytes = 4096;
+
 // The daemon takes data channels (proto/frames/frame.h).
 constexpr std::string_view kDataChannelFeature = "data-channel";
 
@@ -87,11 +90,11 @@ void DescribeServer(const DevicePool& devices, const SessionLimits& limits, bool
   info.mutable_protocol_versions()->set_lowest(kLowestProtocolVersion);
   info.mutable_protocol_versions()->set_highest(kHighestProtocolVersion);
   info.add_features(std::string(kDataChannelFeature));
-  for (const RegistryEntry& entry : devices.registry().entries()) {
-    v1::Backend& backend = *info.add_backends();
-    backend.set_kind(std::string(Name(entry.kind)));
-    backend.set_available(entry.available);
-    backend.set_reason(entry.reason);
+  for (const DevicePool::DescribedBackend& backend : devices.Backends()) {
+    v1::Backend& wire = *info.add_backends();
+    wire.set_kind(std::string(Name(backend.kind)));
+    wire.set_available(backend.available);
+    wire.set_reason(BoundedUtf8(backend.reason, kMaxReasonBytes));
   }
   for (const DevicePool::Described& device : devices.Devices()) {
     v1::Device& wire = *info.add_devices();

@@ -75,6 +75,25 @@ TEST_F(CudaLostTest, AlsoInAnAllocation) {
   EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("while an allocation ran"));
 }
 
+TEST_F(CudaLostTest, IsToldOfOnce) {
+  std::vector<absl::Status> losses;
+  device_->OnLost([&losses](const absl::Status& loss) { losses.push_back(loss); });
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsOk());
+  EXPECT_EQ(losses.size(), 0u);
+  card_->FailCall("Memset", 1, kDriverLost);
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("while memset ran"));
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("while memset ran"));
+  EXPECT_THAT(losses, testing::ElementsAre(IsLost("while memset ran")));
+}
+
+TEST_F(CudaLostTest, IsToldOfAtOnceWhereItHasHappened) {
+  card_->FailCall("Memset", 1, kDriverLost);
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost(""));
+  std::vector<absl::Status> losses;
+  device_->OnLost([&losses](const absl::Status& loss) { losses.push_back(loss); });
+  EXPECT_THAT(losses, testing::ElementsAre(IsLost("while memset ran")));
+}
+
 TEST_F(CudaLostTest, NoMemoryIsFreeThen) {
   card_->FailCall("Memset", 1, kDriverLost);
   EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost(""));

@@ -121,6 +121,7 @@ TEST(Flags, HelpListsEachWithItsText) {
                            "--log_level", "--log_format", "--cpu_threads", "--help", "--version"}) {
     EXPECT_THAT(help, HasSubstr(flag));
   }
+  EXPECT_THAT(help, HasSubstr("3 after one of its devices was lost"));
 }
 
 void RunMain(std::vector<std::string> arguments) {

@@ -12,6 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 const absl::Status kFault = DeviceError("The device is on fire.");
+const absl::Status kLoss = DeviceError("The device was lost.", reason::kDeviceLost);
 
 class DevicePoolTest : public ::testing::Test {
  protected:
@@ -21,7 +22,11 @@ class DevicePoolTest : public ::testing::Test {
     Registry registry;
     registry.Register(Entry(BackendKind::kCpu, absl::OkStatus()));
     registry.Register(Entry(BackendKind::kCuda, cuda_init));
-    return std::make_unique<DevicePool>(std::move(registry), preferred);
+    return std::make_unique<DevicePool>(
+        std::move(registry),
+        DevicePoolOptions{.preferred = preferred,
+                          .check = [this](Device& device) { return Check(device); },
+                          .on_lost = [this](const DeviceLoss& loss) { losses_.push_back(loss); }});
   }
 
   RegistryEntry Entry(BackendKind kind, const absl::Status& init) {
@@ -31,12 +36,21 @@ class DevicePoolTest : public ::testing::Test {
       ++made_[kind];
       auto device = std::make_unique<FaultyDevice>(std::make_unique<HostDevice>());
       if (!init.ok()) device->FailInit(init);
+      device->LoseOn("memset", kLoss);
+      kinds_[device.get()] = kind;
       return device;
     };
     return entry;
   }
 
+  absl::Status Check(Device& device) {
+    return kinds_[&device] == BackendKind::kCuda ? cuda_check_ : absl::OkStatus();
+  }
+
   std::map<BackendKind, int> made_;
+  std::map<Device*, BackendKind> kinds_;
+  absl::Status cuda_check_;
+  std::vector<DeviceLoss> losses_;
 };
 
 TEST_F(DevicePoolTest, MakesADeviceWhenItIsWantedAndKeepsIt) {
@@ -63,6 +77,47 @@ TEST_F(DevicePoolTest, APinnedKindThatFailsIsAnError) {
   const auto pool = Make(kFault);
   EXPECT_THAT(pool->Choose({.kind = BackendKind::kCuda}).status(),
               IsStatus(absl::StatusCode::kInternal, "The device is on fire."));
+}
+
+TEST_F(DevicePoolTest, ADeviceThatDoesNotPassItsCheckIsNotUsed) {
+  const auto pool = Make(absl::OkStatus());
+  cuda_check_ = kFault;
+  const DevicePool::Choice choice = *pool->Choose({});
+  EXPECT_EQ(kinds_[choice.device], BackendKind::kCpu);
+  EXPECT_THAT(choice.explanation, HasSubstr("The device is on fire."));
+  EXPECT_THAT(pool->Choose({.kind = BackendKind::kCuda}).status(),
+              IsStatus(absl::StatusCode::kInternal, "The device is on fire."));
+}
+
+TEST_F(DevicePoolTest, ABackendWhoseDevicesFailedIsNotAvailableAndSaysWhy) {
+  const auto pool = Make(kFault);
+  EXPECT_TRUE(pool->Backends()[1].available);
+  (void)pool->Choose({});
+  const auto backends = pool->Backends();
+  ASSERT_EQ(backends.size(), 2u);
+  EXPECT_TRUE(backends[0].available);
+  EXPECT_EQ(backends[0].reason, "");
+  EXPECT_EQ(backends[1].kind, BackendKind::kCuda);
+  EXPECT_FALSE(backends[1].available);
+  EXPECT_EQ(backends[1].reason, "The device is on fire.");
+  const auto devices = pool->Devices();
+  ASSERT_EQ(devices.size(), 1u);
+  EXPECT_EQ(devices[0].info.kind, BackendKind::kCpu);
+}
+
+TEST_F(DevicePoolTest, TellsOfALossOnce) {
+  const auto pool = Make(absl::OkStatus());
+  const DevicePool::Choice choice = *pool->Choose({.kind = BackendKind::kCuda});
+  const DeviceQueue queue = *choice.device->CreateQueue(0);
+  for (int i = 0; i < 2; ++i) {
+    const Work work = Op(ops::Memset{});
+    choice.device->Submit(queue, work,
+                          [](const WorkResult& result) { EXPECT_EQ(result.status, kLoss); });
+  }
+  ASSERT_EQ(losses_.size(), 1u);
+  EXPECT_EQ(losses_[0].kind, BackendKind::kCuda);
+  EXPECT_EQ(losses_[0].ordinal, 0);
+  EXPECT_EQ(losses_[0].error, kLoss);
 }
 
 TEST_F(DevicePoolTest, ThePreferredKindIsForThoseWhoNameNone) {

@@ -233,11 +233,12 @@ TEST_F(SessionTest, AWriteKeepsItsOwnerUntilItIsDone) {
   EXPECT_TRUE(watched.expired());
 }
 
-TEST_F(SessionTest, DrainingRefusesCommandsAndFinishesThoseItTook) {
+TEST_F(SessionTest, RefusesCommandsAndFinishesThoseItTook) {
   const Address a = Alloc();
   device_.CloseGate();
   const Result taken = Submit(Fill(a, 1));
-  session_->Drain();
+  session_->Refuse(WithReason(absl::UnavailableError("Enough."), reason::kDraining));
+  session_->Refuse(kFault);
   const absl::Status refused[] = {StatusOf(Fill(a, 2)), StatusOf(command::Synchronize{}),
                                   StatusOf(command::Free{.address = a})};
   EXPECT_THAT(refused, Each(HasReason(reason::kDraining)));

@@ -1,0 +1,73 @@
+// What clients hear when the daemon loses a device, on every transport.
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "backends/core/status.h"
+#include "client/remote_backend.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/testing/daemon_process.h"
+
+namespace acceld {
+namespace {
+
+using testing::DaemonProcess;
+using ::testing::HasSubstr;
+
+constexpr char kAcceldWithCard[] = "tests/testing/acceld_with_card";
+constexpr std::uint64_t kBytes = 1 << 20;
+// As the README says.
+constexpr int kExitDeviceLost = 3;
+
+class DeviceLossTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  std::unique_ptr<RemoteBackend> Connect(BackendKind kind) const {
+    auto backend = std::make_unique<RemoteBackend>(
+        daemon_->unix_endpoint() + "?transport=" + GetParam(), ConnectOptions{.kind = kind});
+    const absl::Status status = backend->Init();
+    EXPECT_TRUE(status.ok()) << status;
+    return backend;
+  }
+
+  const std::unique_ptr<DaemonProcess> daemon_ =
+      DaemonProcess::Start({}, std::nullopt, kAcceldWithCard);
+};
+
+void ExpectLost(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+  EXPECT_EQ(GetReason(status), reason::kDeviceLost) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("while softmax ran"));
+}
+
+TEST_P(DeviceLossTest, EndsTheSessionsOfTheDeviceAndTheDaemon) {
+  const auto backend = Connect(BackendKind::kCuda);
+  const auto bystander = Connect(BackendKind::kCuda);
+  const auto on_cpu = Connect(BackendKind::kCpu);
+  const Address data = backend->Alloc(kBytes).value();
+  const absl::Span<std::byte> host = backend->AllocHost(kBytes).value();
+  ASSERT_TRUE(backend->Memset(data, 5, kBytes).ok());
+  ASSERT_TRUE(backend->CopyDtoH(host, data).ok());
+  ASSERT_TRUE(
+      backend->Softmax({.shape = {kBytes / 4}, .axis = 0, .input = data, .output = data}).ok());
+  ExpectLost(backend->Synchronize());
+  ExpectLost(backend->Alloc(kBytes).status());
+  ExpectLost(backend->CopyDtoH(host, data));
+  ExpectLost(bystander->Alloc(kBytes).status());
+  // Its call may find the daemon gone.
+  const absl::Status other = on_cpu->Alloc(kBytes).status();
+  EXPECT_TRUE(absl::IsUnavailable(other)) << other;
+  EXPECT_EQ(daemon_->Wait(), kExitDeviceLost);
+  EXPECT_EQ(std::vector<std::byte>(host.begin(), host.end()),
+            std::vector<std::byte>(kBytes, std::byte{5}));
+  EXPECT_FALSE(std::filesystem::exists(daemon_->folder() + "/s"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, DeviceLossTest, ::testing::Values("shm", "frames", "grpc"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace acceld
