@@ -115,6 +115,15 @@ class Device : public WorkSink {
   virtual absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) = 0;
   virtual void ReleaseHost(std::byte* data, std::uint64_t bytes) = 0;
 
+  // From now on copies need not stage this memory of the caller's: whole pages, of which none is
+  // registered. An error only says that they stage it still.
+  virtual absl::Status RegisterHost(std::byte* /*data*/, std::uint64_t /*bytes*/) {
+    return absl::OkStatus();
+  }
+  // Comes once for what RegisterHost took, before the memory goes. No work that names it is
+  // pending.
+  virtual void UnregisterHost(std::byte* /*data*/) {}
+
   // Higher priority runs first where the device can choose; 0 is normal.
   virtual absl::StatusOr<DeviceQueue> CreateQueue(int priority) = 0;
   // Takes effect when the queue's work is done.

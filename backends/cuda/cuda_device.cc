@@ -62,6 +62,20 @@ class CudaDevice final : public Device {
     (void)driver_->FreeHost(data);
   }
 
+  absl::Status RegisterHost(std::byte* data, std::uint64_t bytes) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    if (const DriverStatus registered = driver_->RegisterHost(data, bytes); !registered.ok()) {
+      return Judge(registered, "the registration of host memory");
+    }
+    parts_.pinned_ranges.Add(data, bytes);
+    return absl::OkStatus();
+  }
+
+  void UnregisterHost(std::byte* data) override {
+    parts_.pinned_ranges.Remove(data);
+    (void)driver_->UnregisterHost(data);
+  }
+
   void OnLost(LostCallback callback) override { parts_.health.OnLost(std::move(callback)); }
 
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {

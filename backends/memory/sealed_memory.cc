@@ -65,8 +65,7 @@ absl::StatusOr<SealedMemory> SealedMemory::Create(const char* name, std::uint64_
     return OutOfMemory(fmt::format(
         "The system has no {} bytes of shared memory left: {} are available.", bytes, available));
   }
-  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t file_bytes = (bytes + page - 1) / page * page;
+  const std::uint64_t file_bytes = memory.mapped_bytes();
   if (ftruncate(memory.fd(), static_cast<off_t>(file_bytes)) != 0) {
     return NoSharedMemory(bytes, "ftruncate");
   }
@@ -97,6 +96,11 @@ absl::StatusOr<SealedMemory> SealedMemory::Open(int descriptor, std::uint64_t by
   }
   ACCELD_RETURN_IF_ERROR(memory.Map());
   return memory;
+}
+
+std::uint64_t SealedMemory::mapped_bytes() const {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return (size_bytes_ + page - 1) / page * page;
 }
 
 absl::Status SealedMemory::Map() {

@@ -40,6 +40,8 @@ class SealedMemory {
   std::byte* data() const { return data_; }
   // As asked for; the bytes behind them up to the page's end are there too.
   std::uint64_t size_bytes() const { return size_bytes_; }
+  // With those: whole pages.
+  std::uint64_t mapped_bytes() const;
   // Stays this object's.
   int fd() const { return file_.get(); }
 

@@ -2,6 +2,7 @@
 
 #include "backends/core/status.h"
 #include "fmt/format.h"
+#include "server/logging/logging.h"
 
 namespace acceld {
 namespace {
@@ -31,13 +32,15 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(SessionInfo info, Devic
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                           DeviceContext::Create(device, flow, context_limits, std::move(memory)));
   info.supported_ops = device.supported_ops();
-  return std::shared_ptr<Session>(new Session(std::move(info), flow, std::move(context), limits));
+  return std::shared_ptr<Session>(
+      new Session(std::move(info), device, flow, std::move(context), limits));
 }
 
-Session::Session(SessionInfo info, std::shared_ptr<Flow> flow,
+Session::Session(SessionInfo info, Device& device, std::shared_ptr<Flow> flow,
                  std::shared_ptr<DeviceContext> context, const SessionLimits& limits)
     : info_(std::move(info)),
       limits_(limits),
+      device_(device),
       flow_(std::move(flow)),
       context_(std::move(context)),
       connection_id_(info_.peer.connection_id),
@@ -87,6 +90,15 @@ absl::Status Session::TakeHostBytes(std::uint64_t bytes) {
     }
   } while (!host_bytes_.compare_exchange_weak(held, held + bytes));
   return absl::OkStatus();
+}
+
+bool Session::RegisterHost(std::byte* data, std::uint64_t bytes) {
+  const absl::Status registered = device_.RegisterHost(data, bytes);
+  if (!registered.ok() && !stages_.exchange(true)) {
+    Log(LogLevel::kWarning, "copies of the session's host memory are staged",
+        {{"session", info_.id}, {"error", std::string(registered.message())}});
+  }
+  return registered.ok();
 }
 
 void Session::MoveTo(std::string_view transport, std::uint64_t connection_id) {

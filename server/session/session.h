@@ -98,6 +98,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void ReturnHostBytes(std::uint64_t bytes) { host_bytes_ -= bytes; }
   std::uint64_t host_bytes() const { return host_bytes_; }
 
+  // As Device's. False where the device does not take it, which is logged, once a session.
+  bool RegisterHost(std::byte* data, std::uint64_t bytes);
+  void UnregisterHost(std::byte* data) { device_.UnregisterHost(data); }
+
   // Gives the one place of a command channel; false while another has it.
   bool TakeChannel() { return !channel_taken_.exchange(true); }
   void ReturnChannel() { channel_taken_ = false; }
@@ -120,8 +124,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::chrono::nanoseconds device_time() const { return flow_->device_time(); }
 
  private:
-  Session(SessionInfo info, std::shared_ptr<Flow> flow, std::shared_ptr<DeviceContext> context,
-          const SessionLimits& limits);
+  Session(SessionInfo info, Device& device, std::shared_ptr<Flow> flow,
+          std::shared_ptr<DeviceContext> context, const SessionLimits& limits);
 
   // Ends a command.
   void Finish(Done& done, CommandResult result);
@@ -154,6 +158,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const SessionInfo info_;
   const SessionLimits limits_;
+  Device& device_;
   const std::shared_ptr<Flow> flow_;
   const std::shared_ptr<DeviceContext> context_;
   std::atomic<std::uint32_t> in_flight_{0};
@@ -163,6 +168,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<std::uint64_t> connection_id_;
   std::atomic<std::chrono::steady_clock::time_point> last_used_{std::chrono::steady_clock::now()};
   std::atomic<bool> refuses_{false};
+  std::atomic<bool> stages_{false};
   std::atomic<bool> ended_{false};
 
   mutable Mutex mutex_;

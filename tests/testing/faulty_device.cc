@@ -29,6 +29,11 @@ void FaultyDevice::FailAllocate(std::int64_t n, absl::Status status) {
   allocate_faults_.by_call[allocate_faults_.calls + n] = std::move(status);
 }
 
+void FaultyDevice::FailRegisterHost(absl::Status status) {
+  MutexLock lock(mutex_);
+  register_fault_ = std::move(status);
+}
+
 void FaultyDevice::LoseOn(std::string name, absl::Status status) {
   MutexLock lock(mutex_);
   losing_op_ = std::move(name);
@@ -94,6 +99,16 @@ std::uint64_t FaultyDevice::live_host_bytes() const {
   return live_host_bytes_;
 }
 
+std::map<std::byte*, std::uint64_t> FaultyDevice::registered() const {
+  MutexLock lock(mutex_);
+  return registered_;
+}
+
+int FaultyDevice::registrations() const {
+  MutexLock lock(mutex_);
+  return registrations_;
+}
+
 absl::Status FaultyDevice::Init() {
   {
     MutexLock lock(mutex_);
@@ -148,6 +163,19 @@ void FaultyDevice::ReleaseHost(std::byte* data, std::uint64_t bytes) {
   device_->ReleaseHost(data, bytes);
   MutexLock lock(mutex_);
   live_host_bytes_ -= bytes;
+}
+
+absl::Status FaultyDevice::RegisterHost(std::byte* data, std::uint64_t bytes) {
+  MutexLock lock(mutex_);
+  ++registrations_;
+  if (!register_fault_.ok()) return register_fault_;
+  registered_.emplace(data, bytes);
+  return absl::OkStatus();
+}
+
+void FaultyDevice::UnregisterHost(std::byte* data) {
+  MutexLock lock(mutex_);
+  registered_.erase(data);
 }
 
 absl::StatusOr<DeviceQueue> FaultyDevice::CreateQueue(int priority) {

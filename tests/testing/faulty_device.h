@@ -32,6 +32,8 @@ class FaultyDevice : public Device {
   void FailSubmit(std::int64_t n, absl::Status status);
   // Makes the n-th Allocate return `status`.
   void FailAllocate(std::int64_t n, absl::Status status);
+  // Makes every RegisterHost return `status`.
+  void FailRegisterHost(absl::Status status);
   // Loses the device when the next op called `name` runs: its work, all that ends later, and later
   // calls that need the device fail with `status`.
   void LoseOn(std::string name, absl::Status status);
@@ -56,6 +58,10 @@ class FaultyDevice : public Device {
   // Bytes allocated and not yet released.
   std::uint64_t live_bytes() const;
   std::uint64_t live_host_bytes() const;
+  // What is registered: start to size.
+  std::map<std::byte*, std::uint64_t> registered() const;
+  // Calls of RegisterHost.
+  int registrations() const;
 
   absl::Status Init() override;
   const DeviceInfo& info() const override;
@@ -68,6 +74,8 @@ class FaultyDevice : public Device {
   absl::StatusOr<int> MappableFile(const std::byte* data) const override;
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override;
   void ReleaseHost(std::byte* data, std::uint64_t bytes) override;
+  absl::Status RegisterHost(std::byte* data, std::uint64_t bytes) override;
+  void UnregisterHost(std::byte* data) override;
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override;
   void DestroyQueue(DeviceQueue queue) override;
   void Submit(DeviceQueue queue, const Work& work, WorkDone done) override;
@@ -112,6 +120,7 @@ class FaultyDevice : public Device {
   absl::Status init_fault_ ACCELD_GUARDED_BY(mutex_);
   Faults submit_faults_ ACCELD_GUARDED_BY(mutex_);
   Faults allocate_faults_ ACCELD_GUARDED_BY(mutex_);
+  absl::Status register_fault_ ACCELD_GUARDED_BY(mutex_);
   // The op that loses the device, empty where none does, and the error then.
   std::string losing_op_ ACCELD_GUARDED_BY(mutex_);
   absl::Status loss_to_come_ ACCELD_GUARDED_BY(mutex_);
@@ -123,6 +132,8 @@ class FaultyDevice : public Device {
   std::map<DeviceQueue, QueueState> queues_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t live_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
   std::uint64_t live_host_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::map<std::byte*, std::uint64_t> registered_ ACCELD_GUARDED_BY(mutex_);
+  int registrations_ ACCELD_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace acceld

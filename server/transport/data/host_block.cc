@@ -11,10 +11,13 @@ absl::StatusOr<std::shared_ptr<const HostBlock>> HostBlock::Create(std::shared_p
   ACCELD_RETURN_IF_ERROR(session->TakeHostBytes(bytes));
   std::shared_ptr<HostBlock> block(new HostBlock(std::move(session), bytes));
   ACCELD_ASSIGN_OR_RETURN(block->memory_, SealedMemory::Create("acceld-host", bytes));
+  block->registered_ =
+      block->session_->RegisterHost(block->memory_->data(), block->memory_->mapped_bytes());
   return block;
 }
 
 HostBlock::~HostBlock() {
+  if (registered_) session_->UnregisterHost(memory_->data());
   if (discards_ && memory_.has_value()) memory_->Discard();
   session_->ReturnHostBytes(bytes_);
 }

@@ -1,4 +1,5 @@
-// Host memory that a session's client shares with the daemon, counted in the session.
+// Host memory that a session's client shares with the daemon, counted in the session and registered
+// with its device.
 #pragma once
 
 #include <atomic>
@@ -37,6 +38,7 @@ class HostBlock {
   const std::shared_ptr<Session> session_;
   const std::uint64_t bytes_;
   std::optional<SealedMemory> memory_;
+  bool registered_ = false;
   mutable std::atomic<bool> discards_{false};
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 
 #include "backends/cuda/staged_copy.h"
@@ -74,6 +75,38 @@ TEST_F(CudaDeviceTest, AStagedCopyThatFailsInItsMiddleIsThatCopysErrorAlone) {
     EXPECT_EQ(read.Status().ok(), writing) << call;
   }
   EXPECT_THAT(Fill(data, 1, kBytes).Status(), IsOk());
+  device_->Release(data, kBytes);
+}
+
+TEST_F(CudaDeviceTest, RegisteredMemoryIsCopiedWithoutStaging) {
+  constexpr std::size_t kBytes = 2 * StagedCopy::kPieceBytes;
+  std::byte* const data = Allocate(kBytes);
+  Bytes bytes = Pattern(kBytes);
+  std::byte* const host = reinterpret_cast<std::byte*>(bytes.data());
+  EXPECT_THAT(device_->RegisterHost(host, kBytes), IsOk());
+  EXPECT_THAT(Write(data, bytes).Status(), IsOk());
+  std::fill(bytes.begin(), bytes.end(), 0);
+  EXPECT_THAT(Read(bytes, data).Status(), IsOk());
+  EXPECT_EQ(bytes, Pattern(kBytes));
+  EXPECT_EQ(card_->calls("CopyToDevice"), 1);
+  EXPECT_EQ(card_->calls("CopyToHost"), 1);
+  EXPECT_EQ(card_->calls("AllocateHost"), 0);
+  device_->UnregisterHost(host);
+  EXPECT_EQ(card_->calls("UnregisterHost"), 1);
+  EXPECT_THAT(Read(bytes, data).Status(), IsOk());
+  EXPECT_GT(card_->calls("AllocateHost"), 0);
+  device_->Release(data, kBytes);
+}
+
+TEST_F(CudaDeviceTest, MemoryThatCannotBeRegisteredIsStaged) {
+  constexpr std::size_t kBytes = 4096;
+  std::byte* const data = Allocate(kBytes);
+  Bytes bytes = Pattern(kBytes);
+  card_->FailCall("RegisterHost", 1, kDriverFailure);
+  EXPECT_THAT(device_->RegisterHost(reinterpret_cast<std::byte*>(bytes.data()), kBytes),
+              IsStatus(absl::StatusCode::kInternal, "cuda device 0: "));
+  EXPECT_THAT(Write(data, bytes).Status(), IsOk());
+  EXPECT_EQ(card_->calls("AllocateHost"), 1);
   device_->Release(data, kBytes);
 }
 

@@ -41,6 +41,7 @@ TEST_F(CudaLostTest, AllWorkOfAllQueuesAndAllThatComesLaterEndsWithTheLoss) {
   EXPECT_THAT(Read(bytes, data_).Status(), IsLost("while memset ran"));
   EXPECT_THAT(device_->Allocate(256, {}).status(), IsLost("while memset ran"));
   EXPECT_THAT(device_->AllocateHost(256).status(), IsLost("while memset ran"));
+  EXPECT_THAT(device_->RegisterHost(nullptr, 4096), IsLost("while memset ran"));
   EXPECT_THAT(device_->CreateQueue(0).status(), IsLost("while memset ran"));
 }
 

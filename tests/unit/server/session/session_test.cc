@@ -1,5 +1,7 @@
 #include "server/session/session.h"
 
+#include <algorithm>
+#include <string>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -14,6 +16,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kBytes = 16;
 constexpr Address kChosen = 1 << 20;
@@ -247,6 +250,25 @@ TEST_F(SessionTest, RefusesCommandsAndFinishesThoseItTook) {
   device_.OpenGate();
   EXPECT_THAT(taken.Get().status, IsOk());
   EXPECT_EQ(session_->in_flight(), 0u);
+}
+
+TEST_F(SessionTest, TellsTheDeviceOfHostMemory) {
+  std::byte memory[16];
+  EXPECT_TRUE(session_->RegisterHost(memory, sizeof memory));
+  EXPECT_EQ(device_.registered().count(memory), 1u);
+  session_->UnregisterHost(memory);
+  EXPECT_TRUE(device_.registered().empty());
+}
+
+TEST_F(SessionTest, LogsOnceThatTheDeviceRegistersNoHostMemory) {
+  std::byte memory[16];
+  device_.FailRegisterHost(kFault);
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(session_->RegisterHost(memory, sizeof memory));
+  EXPECT_FALSE(session_->RegisterHost(memory, sizeof memory));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("are staged session=7 error=\"The device is on fire.\""));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1);
 }
 
 TEST_F(SessionTest, EndAmidstWorkDropsWhatWaitsAndFreesTheRestAfterwards) {

@@ -1,11 +1,17 @@
 #include "server/transport/data/host_block.h"
 
+#include "backends/core/status.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/backends/core/is_status.h"
 #include "tests/unit/server/transport/data/data_test_base.h"
 
 namespace acceld {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class HostBlockTest : public DataTestBase {
  protected:
@@ -41,6 +47,20 @@ TEST_F(HostBlockTest, GivesOnlyWhatIsInside) {
                                       {huge, huge}}) {
     EXPECT_THAT(block->At(offset, bytes).status(), IsInvalid("are beyond the host memory's 100"));
   }
+}
+
+TEST_F(HostBlockTest, IsRegisteredWithTheDeviceAsWholePagesWhileItIsThere) {
+  auto block = *HostBlock::Create(session_, 5000);
+  std::byte* const data = block->At(0, 1)->data();
+  EXPECT_THAT(device_->registered(), ElementsAre(Pair(data, 8192u)));
+  block = nullptr;
+  EXPECT_THAT(device_->registered(), IsEmpty());
+  EXPECT_EQ(device_->registrations(), 1);
+}
+
+TEST_F(HostBlockTest, IsThereAlsoWhereTheDeviceRegistersNone) {
+  device_->FailRegisterHost(DeviceError("The device is on fire."));
+  EXPECT_THAT(HostBlock::Create(session_, 100).status(), IsOk());
 }
 
 }  // namespace

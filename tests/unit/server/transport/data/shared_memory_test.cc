@@ -152,6 +152,7 @@ TEST_F(SharedMemoryTest, ACopyUnderWayKeepsFreedHostMemory) {
   auto [host, memory] = AllocHost(4096);
   AllocDevice(100);
   device_->CloseGate();
+  EXPECT_EQ(device_->registered().size(), 1u);
   std::memcpy(memory->data(), "kept", 4);
   std::vector<std::byte> frames;
   frames::Append(frames::Kind::kWriteShared, kDefaultStream,
@@ -159,10 +160,15 @@ TEST_F(SharedMemoryTest, ACopyUnderWayKeepsFreedHostMemory) {
   frames::Append(frames::Kind::kFreeHost, host, frames);
   frames::Append(Read(4), frames);
   client_->Send(absl::MakeConstSpan(frames));
+  device_->WaitForHeld(1);
+  EXPECT_EQ(device_->registered().size(), 1u);
   device_->OpenGate();
   std::string words;
   for (const ReceivedFrame& each : client_->UntilFinished(sent_ + 3)) words += each.Words() + ";";
   EXPECT_THAT(words, HasSubstr("data 5: kept"));
+  // The next allocation comes behind the release.
+  AllocHost(4096);
+  EXPECT_EQ(device_->registered().size(), 1u);
 }
 
 }  // namespace
