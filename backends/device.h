@@ -8,7 +8,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
@@ -34,8 +37,26 @@ struct DeviceToHost {
   std::uint64_t bytes = 0;
 };
 
-// One piece of work for a queue. The addresses in an Op are pointers into device memory.
-using Work = std::variant<Op, HostToDevice, DeviceToHost>;
+// Ops that a device runs as one piece of work, in their order, any number of times: of
+// Device::MakeProgram. Immutable. Its device outlives it, and no run of it is pending when it ends.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  DeviceProgram(const DeviceProgram&) = delete;
+  DeviceProgram& operator=(const DeviceProgram&) = delete;
+
+  const std::vector<Op>& ops() const { return ops_; }
+
+ protected:
+  explicit DeviceProgram(std::vector<Op> ops) : ops_(std::move(ops)) {}
+
+ private:
+  const std::vector<Op> ops_;
+};
+
+// One piece of work for a queue. The addresses in an Op are pointers into device memory. Where an
+// op of a program fails, that is the program's error, and those behind it need not run.
+using Work = std::variant<Op, HostToDevice, DeviceToHost, const DeviceProgram*>;
 
 // How a piece of work went.
 struct WorkResult {
@@ -109,6 +130,15 @@ class Device : public WorkSink {
   // Release. Unsupported for other memory.
   virtual absl::StatusOr<int> MappableFile(const std::byte* /*data*/) const {
     return UnsupportedError("The device has no mappable memory.");
+  }
+
+  // Whether it runs several ops faster as one piece of work than one by one. Others are handed no
+  // programs.
+  virtual bool has_programs() const { return false; }
+  // `ops`, of which there is at least one; only where has_programs(). Runs in any queue. The memory
+  // that it names may be released before it ends; it is not run any more then.
+  virtual std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> /*ops*/) {
+    return nullptr;
   }
 
   // Host memory that copies to and from the device need not stage.

@@ -67,7 +67,7 @@ absl::Status RemoteBackend::Init() {
                             }));
   {
     MutexLock table_lock(mutex_);
-    programs_.emplace(session().programs, /*makes_work=*/false);
+    programs_.emplace(session().programs, /*device=*/nullptr);
   }
   initialized_ = true;
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 // of times.
 #pragma once
 
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct BoundProgram {
   std::vector<Address> buffers{};
   // Empty in a client library.
   std::vector<ProgramStep> steps{};
+  // Those that steps name.
+  std::vector<std::unique_ptr<const DeviceProgram>> device_programs{};
   // The steps that are events, in their order.
   std::vector<EventItem> events{};
 };

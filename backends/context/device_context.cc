@@ -35,7 +35,7 @@ DeviceContext::DeviceContext(Device& device, std::shared_ptr<WorkSink> sink,
       max_mappable_(limits.mappable_allocations),
       max_program_items_(limits.programs.items),
       memory_(std::move(memory)),
-      programs_(limits.programs, /*makes_work=*/true) {}
+      programs_(limits.programs, &device) {}
 
 absl::Status DeviceContext::CheckOpen() const {
   return closed_ ? SessionEnded() : absl::OkStatus();

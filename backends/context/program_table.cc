@@ -16,22 +16,28 @@ using internal::ProgramStep;
 
 namespace {
 
-template <typename Item>
-std::uint64_t BytesOfItems(const std::vector<Item>& items) {
-  std::uint64_t bytes = items.size() * sizeof(Item);
-  for (const Item& item : items) {
-    if constexpr (std::is_same_v<Item, ProgramItem>) {
-      if (const Op* op = std::get_if<Op>(&item)) bytes += ListBytesOf(*op);
-    } else if (const Work* work = std::get_if<Work>(&item)) {
-      bytes += ListBytesOf(std::get<Op>(*work));
-    }
+std::uint64_t BytesOf(const std::vector<ProgramItem>& items) {
+  std::uint64_t bytes = items.size() * sizeof(ProgramItem);
+  for (const ProgramItem& item : items) {
+    if (const Op* op = std::get_if<Op>(&item)) bytes += ListBytesOf(*op);
   }
   return bytes;
 }
 
 std::uint64_t BytesOf(const BoundProgram& bound) {
-  return sizeof(BoundProgram) + BytesOfItems(bound.steps) + bound.buffers.size() * sizeof(Address) +
-         bound.events.size() * sizeof(EventItem);
+  std::uint64_t bytes = sizeof(BoundProgram) + bound.steps.size() * sizeof(ProgramStep) +
+                        bound.buffers.size() * sizeof(Address) +
+                        bound.events.size() * sizeof(EventItem);
+  for (const ProgramStep& step : bound.steps) {
+    const Work* work = std::get_if<Work>(&step);
+    if (work == nullptr) continue;
+    if (const Op* op = std::get_if<Op>(work)) bytes += ListBytesOf(*op);
+  }
+  for (const auto& program : bound.device_programs) {
+    bytes += sizeof(DeviceProgram) + program->ops().size() * sizeof(Op);
+    for (const Op& op : program->ops()) bytes += ListBytesOf(op);
+  }
+  return bytes;
 }
 
 absl::Status BeyondReplacement(const Operand& operand, const Op& op, std::uint64_t offset,
@@ -58,10 +64,33 @@ std::size_t BufferOf(const Buffers& buffers, Address address) {
   return static_cast<std::size_t>(after - buffers.begin()) - 1;
 }
 
-}  // namespace
+bool IsOp(const ProgramStep& step) {
+  const Work* work = std::get_if<Work>(&step);
+  return work != nullptr && std::holds_alternative<Op>(*work);
+}
 
-ProgramTable::ProgramTable(const ProgramLimits& limits, bool makes_work)
-    : limits_(limits), makes_work_(makes_work) {}
+// Puts programs of `device` in the place of ops that follow one another.
+void JoinOps(Device& device, BoundProgram& bound) {
+  std::vector<ProgramStep> steps = std::exchange(bound.steps, {});
+  for (auto first = steps.begin(); first != steps.end();) {
+    const auto limit = std::min<std::ptrdiff_t>(ProgramTable::kMaxDeviceProgramOps,
+                                                std::distance(first, steps.end()));
+    const auto last = std::find_if_not(first, first + limit, IsOp);
+    if (last - first < 2) {
+      bound.steps.push_back(std::move(*first++));
+      continue;
+    }
+    std::vector<Op> ops;
+    ops.reserve(static_cast<std::size_t>(last - first));
+    for (; first != last; ++first) {
+      ops.push_back(std::move(std::get<Op>(std::get<Work>(*first))));
+    }
+    bound.device_programs.push_back(device.MakeProgram(std::move(ops)));
+    bound.steps.push_back(Work(bound.device_programs.back().get()));
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<const void>> ProgramTable::Hold(std::uint64_t bytes) {
   const auto has_room = [&] {
@@ -88,6 +117,7 @@ absl::StatusOr<ProgramTable::BoundPointer> ProgramTable::Keep(BoundProgram bound
     BoundProgram program;
     std::shared_ptr<const void> held;
   };
+  if (device_ != nullptr && device_->has_programs()) JoinOps(*device_, bound);
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<const void> held, Hold(BytesOf(bound)));
   const auto counted = std::make_shared<const Counted>(Counted{std::move(bound), std::move(held)});
   return BoundPointer(counted, &counted->program);
@@ -111,7 +141,7 @@ absl::StatusOr<Program> ProgramTable::Define(std::vector<ProgramItem> items, con
   for (ProgramItem& item : items) {
     if (const EventItem* event = std::get_if<EventItem>(&item)) {
       bound.events.push_back(*event);
-      if (makes_work_) bound.steps.push_back(*event);
+      if (device_ != nullptr) bound.steps.push_back(*event);
       recorded.items.push_back(std::move(item));
       continue;
     }
@@ -122,7 +152,7 @@ absl::StatusOr<Program> ProgramTable::Define(std::vector<ProgramItem> items, con
       if (allocation == nullptr) continue;
       recorded.buffers.push_back({allocation->base(), allocation->size_bytes()});
     }
-    if (makes_work_) bound.steps.push_back(ToStep(op, checked));
+    if (device_ != nullptr) bound.steps.push_back(ToStep(op, checked));
     recorded.items.push_back(std::move(item));
   }
   std::vector<Buffer>& buffers = recorded.buffers;
@@ -133,7 +163,7 @@ absl::StatusOr<Program> ProgramTable::Define(std::vector<ProgramItem> items, con
                 buffers.end());
   for (const Buffer& buffer : buffers) bound.buffers.push_back(buffer.base);
 
-  ACCELD_ASSIGN_OR_RETURN(recorded.held, Hold(sizeof(Recorded) + BytesOfItems(recorded.items) +
+  ACCELD_ASSIGN_OR_RETURN(recorded.held, Hold(sizeof(Recorded) + BytesOf(recorded.items) +
                                               buffers.size() * sizeof(Buffer)));
   ACCELD_ASSIGN_OR_RETURN(BoundPointer identity, Keep(std::move(bound)));
   Remember(recorded, std::move(identity));
@@ -175,11 +205,11 @@ absl::StatusOr<BoundProgram> ProgramTable::Check(const Recorded& recorded,
                                                  const AddressSpace& space) const {
   BoundProgram bound;
   for (const auto& allocation : allocations) bound.buffers.push_back(allocation->base());
-  if (makes_work_) bound.steps.reserve(recorded.items.size());
+  if (device_ != nullptr) bound.steps.reserve(recorded.items.size());
   for (const ProgramItem& item : recorded.items) {
     if (const EventItem* event = std::get_if<EventItem>(&item)) {
       bound.events.push_back(*event);
-      if (makes_work_) bound.steps.push_back(*event);
+      if (device_ != nullptr) bound.steps.push_back(*event);
       continue;
     }
     Op op = std::get<Op>(item);
@@ -194,7 +224,7 @@ absl::StatusOr<BoundProgram> ProgramTable::Check(const Recorded& recorded,
       *operand.address = allocations[i]->base() + offset;
     }
     ACCELD_ASSIGN_OR_RETURN(const CheckedOp checked, CheckOp(op, supported, space));
-    if (makes_work_) bound.steps.push_back(ToStep(std::move(op), checked));
+    if (device_ != nullptr) bound.steps.push_back(ToStep(std::move(op), checked));
   }
   return bound;
 }

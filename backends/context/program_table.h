@@ -18,6 +18,7 @@
 #include "backends/context/bound_program.h"
 #include "backends/context/handle_range.h"
 #include "backends/context/program_item.h"
+#include "backends/device.h"
 #include "backends/memory/address_space.h"
 #include "backends/memory/memory_account.h"
 #include "backends/ops/op.h"
@@ -38,6 +39,8 @@ class ProgramTable {
  public:
   // How many bindings of a program are remembered. More work too, but are checked again.
   static constexpr std::size_t kMaxBindings = 16;
+  // Of how many ops one program for the device is made, at most; so long other work waits for it.
+  static constexpr std::size_t kMaxDeviceProgramOps = 1024;
 
   // A program with what its replay needs: the allocations keep the memory that it names.
   using Allocations = std::vector<std::shared_ptr<const Allocation>>;
@@ -46,8 +49,9 @@ class ProgramTable {
     Allocations allocations;
   };
 
-  // Without `makes_work`, bindings are only checked: a client library hands nothing to a device.
-  ProgramTable(const ProgramLimits& limits, bool makes_work);
+  // `device` runs the work, and outlives the table and what it hands out. Null in a client library:
+  // bindings are only checked.
+  ProgramTable(const ProgramLimits& limits, Device* device) : limits_(limits), device_(device) {}
 
   // The program of `items`, whose ops pass the checks of CheckOp. `chosen` is a number a client
   // chose; the table chooses where it is 0. Out of memory (reason LIMIT_EXCEEDED) where there are
@@ -88,7 +92,7 @@ class ProgramTable {
   // Adds `bytes` to the account until what is returned goes; forgets bindings where there is no
   // room.
   absl::StatusOr<std::shared_ptr<const void>> Hold(std::uint64_t bytes);
-  // Counts `bound`.
+  // Makes `bound` what the device runs, and counts it.
   absl::StatusOr<BoundPointer> Keep(internal::BoundProgram bound);
   // The allocations that a replay puts in the place of `buffers`.
   static absl::StatusOr<Allocations> FindBuffers(Program program,
@@ -103,7 +107,7 @@ class ProgramTable {
   static void Remember(Recorded& recorded, BoundPointer bound);
 
   const ProgramLimits limits_;
-  const bool makes_work_;
+  Device* const device_;
   const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
   HandleRange numbers_;
   absl::flat_hash_map<Program, Recorded> programs_;

@@ -11,6 +11,12 @@ void EndCancelled(WorkDone& done) {
   done({.status = SessionCancelled(), .finished = std::chrono::steady_clock::now()});
 }
 
+std::uint64_t OpsIn(const Work& work) {
+  if (const auto* program = std::get_if<const DeviceProgram*>(&work))
+    return (*program)->ops().size();
+  return std::holds_alternative<Op>(work) ? 1 : 0;
+}
+
 }  // namespace
 
 void Flow::Submit(DeviceQueue queue, const Work& work, WorkDone done) {
@@ -80,16 +86,16 @@ void Scheduler::DispatchNext() {
   flow.waiting_.pop_front();
   if (!flow.waiting_.empty()) turns_.push_back(&flow);
   ++in_flight_;
-  const bool is_op = std::holds_alternative<Op>(*entry.work);
+  const std::uint64_t ops = OpsIn(*entry.work);
   MutexUnlock unlock(mutex_);
   // The work's owner keeps the flow until its callback returns.
   device_.Submit(entry.queue, *entry.work,
-                 [this, &flow, is_op, done = std::move(entry.done)](
-                     const WorkResult& result) mutable { OnDone(flow, is_op, done, result); });
+                 [this, &flow, ops, done = std::move(entry.done)](
+                     const WorkResult& result) mutable { OnDone(flow, ops, done, result); });
 }
 
-void Scheduler::OnDone(Flow& flow, bool is_op, WorkDone& done, const WorkResult& result) {
-  if (is_op) ++flow.ops_;
+void Scheduler::OnDone(Flow& flow, std::uint64_t ops, WorkDone& done, const WorkResult& result) {
+  flow.ops_ += ops;
   flow.device_time_ns_ += result.device_time.count();
   // The session's next work joins its flow before the next turn is given.
   done(result);

@@ -80,7 +80,7 @@ class Scheduler {
   // Hands the next piece of work to the device.
   void DispatchNext() ACCELD_REQUIRES(mutex_);
   void DispatchRest() ACCELD_EXCLUDES(mutex_);
-  void OnDone(Flow& flow, bool is_op, WorkDone& done, const WorkResult& result);
+  void OnDone(Flow& flow, std::uint64_t ops, WorkDone& done, const WorkResult& result);
 
   Device& device_;
   Mutex mutex_;

@@ -1,7 +1,6 @@
 #include "tests/testing/faulty_device.h"
 
 #include <utility>
-#include <vector>
 
 namespace acceld {
 
@@ -150,6 +149,12 @@ bool FaultyDevice::has_mappable_memory() const { return device_->has_mappable_me
 
 absl::StatusOr<int> FaultyDevice::MappableFile(const std::byte* data) const {
   return device_->MappableFile(data);
+}
+
+bool FaultyDevice::has_programs() const { return device_->has_programs(); }
+
+std::unique_ptr<const DeviceProgram> FaultyDevice::MakeProgram(std::vector<Op> ops) {
+  return device_->MakeProgram(std::move(ops));
 }
 
 absl::StatusOr<std::byte*> FaultyDevice::AllocateHost(std::uint64_t bytes) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -72,6 +73,8 @@ class FaultyDevice : public Device {
   void Release(std::byte* data, std::uint64_t bytes) override;
   bool has_mappable_memory() const override;
   absl::StatusOr<int> MappableFile(const std::byte* data) const override;
+  bool has_programs() const override;
+  std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override;
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override;
   void ReleaseHost(std::byte* data, std::uint64_t bytes) override;
   absl::Status RegisterHost(std::byte* data, std::uint64_t bytes) override;

@@ -2,10 +2,12 @@
 // nothing else. FaultyDevice around it holds back and fails its work.
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -34,6 +36,11 @@ class HostDevice : public NullDevice {
   // the device.
   bool mappable = false;
 
+  // Whether it has programs. Set it before others use the device.
+  bool programs = false;
+  // Of them, how many there are.
+  int live_programs() const { return live_programs_; }
+
   // Called at the start of the calls they are named for. Set them before others use the device.
   std::function<void()> on_allocate;
   std::function<void()> on_release;
@@ -50,6 +57,10 @@ class HostDevice : public NullDevice {
   }
   bool has_mappable_memory() const override { return mappable; }
   absl::StatusOr<int> MappableFile(const std::byte*) const override { return 7; }
+  bool has_programs() const override { return programs; }
+  std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override {
+    return std::make_unique<const HostProgram>(std::move(ops), live_programs_);
+  }
   absl::StatusOr<DeviceQueue> CreateQueue(int priority) override {
     if (on_create_queue) on_create_queue();
     return NullDevice::CreateQueue(priority);
@@ -70,6 +81,18 @@ class HostDevice : public NullDevice {
   }
 
  private:
+  class HostProgram final : public DeviceProgram {
+   public:
+    HostProgram(std::vector<Op> ops, std::atomic<int>& live)
+        : DeviceProgram(std::move(ops)), live_(live) {
+      ++live_;
+    }
+    ~HostProgram() override { --live_; }
+
+   private:
+    std::atomic<int>& live_;
+  };
+
   struct Queue {
     std::deque<std::pair<const Work*, WorkDone>> work;
     // Whether it is in `ready_` or a thread works on it.
@@ -80,18 +103,26 @@ class HostDevice : public NullDevice {
     if (bytes > 0) std::memcpy(target, source, bytes);
   }
 
+  static void Execute(const Op& op) {
+    if (const auto* fill = std::get_if<ops::Memset>(&op)) {
+      if (fill->bytes > 0) {
+        std::memset(reinterpret_cast<void*>(fill->target), fill->value, fill->bytes);
+      }
+    } else if (const auto* copy = std::get_if<ops::CopyDtoD>(&op)) {
+      Copy(reinterpret_cast<void*>(copy->target), reinterpret_cast<const void*>(copy->source),
+           copy->bytes);
+    }
+  }
+
   static void Execute(const Work& work, WorkDone& done) {
     if (const auto* write = std::get_if<HostToDevice>(&work)) {
       Copy(write->target, write->source, write->bytes);
     } else if (const auto* read = std::get_if<DeviceToHost>(&work)) {
       Copy(read->target, read->source, read->bytes);
-    } else if (const auto* fill = std::get_if<ops::Memset>(&std::get<Op>(work))) {
-      if (fill->bytes > 0) {
-        std::memset(reinterpret_cast<void*>(fill->target), fill->value, fill->bytes);
-      }
-    } else if (const auto* copy = std::get_if<ops::CopyDtoD>(&std::get<Op>(work))) {
-      Copy(reinterpret_cast<void*>(copy->target), reinterpret_cast<const void*>(copy->source),
-           copy->bytes);
+    } else if (const auto* program = std::get_if<const DeviceProgram*>(&work)) {
+      for (const Op& op : (*program)->ops()) Execute(op);
+    } else {
+      Execute(std::get<Op>(work));
     }
     done({.status = {},
           .device_time = std::chrono::microseconds(1),
@@ -124,6 +155,7 @@ class HostDevice : public NullDevice {
   std::map<DeviceQueue, Queue> queues_ ACCELD_GUARDED_BY(mutex_);
   std::deque<DeviceQueue> ready_ ACCELD_GUARDED_BY(mutex_);
   bool stopping_ ACCELD_GUARDED_BY(mutex_) = false;
+  std::atomic<int> live_programs_{0};
   std::vector<std::thread> threads_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/backends/context/host_device.h"
 #include "tests/unit/backends/core/is_status.h"
 
 namespace acceld {
@@ -45,7 +46,8 @@ class ProgramTableTest : public ::testing::Test {
   const OpSet all_ = OpSet().set();
   AddressRange range_ = AddressSpace::ServerRange();
   AddressSpace space_;
-  ProgramTable table_{{.programs = 3, .items = 4, .bytes = 20000}, true};
+  HostDevice device_;
+  ProgramTable table_{{.programs = 3, .items = 4, .bytes = 20000}, &device_};
 };
 
 TEST_F(ProgramTableTest, ABindingIsMadeOnceAndRemembered) {
@@ -210,7 +212,7 @@ TEST_F(ProgramTableTest, ForgetsBindingsWhereThereIsNoRoomButNotThoseInUse) {
 }
 
 TEST_F(ProgramTableTest, WhatAReplayUsesOutlivesItsProgramAndTheTable) {
-  auto table = std::make_unique<ProgramTable>(ProgramLimits{}, true);
+  auto table = std::make_unique<ProgramTable>(ProgramLimits{}, &device_);
   const Address a = Add();
   const Program program = *table->Define({Fill(a)}, all_, space_);
   const auto bound = *table->Bind(program, {}, all_, space_);
@@ -221,7 +223,7 @@ TEST_F(ProgramTableTest, WhatAReplayUsesOutlivesItsProgramAndTheTable) {
 }
 
 TEST_F(ProgramTableTest, WithoutWorkItOnlyChecks) {
-  ProgramTable checks(ProgramLimits{}, false);
+  ProgramTable checks(ProgramLimits{}, nullptr);
   const Address a = Add();
   const Address small = Add(8);
   const Program program = *checks.Define({Fill(a), EventItem{.event = Event{3}}}, all_, space_);

@@ -110,6 +110,14 @@ TEST_F(SchedulerTest, PassesOnHowWorkWent) {
   EXPECT_THAT(log_, ElementsAre("a1 failed", "a2"));
 }
 
+TEST_F(SchedulerTest, CountsTheOpsOfAProgram) {
+  const auto program = device_.MakeProgram({ops::Memset{}, ops::Memset{}, ops::Memset{}});
+  const Work work = program.get();
+  a_->Submit(kQueue, work, [](const WorkResult&) {});
+  EXPECT_EQ(a_->ops(), 3u);
+  EXPECT_EQ(device_.submits(), 1);
+}
+
 TEST_F(SchedulerTest, CountsTheOpsAndTheDeviceTimeOfEachFlow) {
   a_->Submit(kQueue, op_, [](const WorkResult&) {});
   a_->Submit(kQueue, op_, [](const WorkResult&) {});
