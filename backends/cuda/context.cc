@@ -33,22 +33,28 @@ absl::StatusOr<const std::byte*> CudaContext::Upload(absl::Span<const std::byte>
   return target;
 }
 
+template <typename Submit>
+absl::Status CudaContext::Submitted(Submit submit) {
+  if (stream_ == StreamHandle{}) return absl::OkStatus();
+  return ToStatus(submit(), driver_.info());
+}
+
 absl::Status CudaContext::Launch(const Kernel& kernel) {
-  return ToStatus(driver_.Launch(stream_, kernel), driver_.info());
+  return Submitted([&] { return driver_.Launch(stream_, kernel); });
 }
 
 absl::Status CudaContext::Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes) {
-  return ToStatus(driver_.Memset(stream_, target, value, bytes), driver_.info());
+  return Submitted([&] { return driver_.Memset(stream_, target, value, bytes); });
 }
 
 absl::Status CudaContext::CopyOnDevice(std::byte* target, const std::byte* source,
                                        std::uint64_t bytes) {
-  return ToStatus(driver_.CopyOnDevice(stream_, target, source, bytes), driver_.info());
+  return Submitted([&] { return driver_.CopyOnDevice(stream_, target, source, bytes); });
 }
 
 absl::Status CudaContext::Gemm(GemmCall call) {
   ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(driver_.GemmWorkspaceBytes()));
-  return ToStatus(driver_.Gemm(stream_, call), driver_.info());
+  return Submitted([&] { return driver_.Gemm(stream_, call); });
 }
 
 absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall call) {
@@ -57,9 +63,8 @@ absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall
   if (plan.value->workspace_bytes > 0) {
     ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(plan.value->workspace_bytes));
   }
-  const DriverStatus ran = driver_.RunConvolution(stream_, plan.value->handle, call);
-  resources_.kept.push_back(std::move(plan.value));
-  return ToStatus(ran, driver_.info());
+  resources_.kept.push_back(plan.value);
+  return Submitted([&] { return driver_.RunConvolution(stream_, plan.value->handle, call); });
 }
 
 }  // namespace acceld::cuda

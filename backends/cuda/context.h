@@ -30,12 +30,13 @@ struct OpResources {
 // Lives while one op is submitted, on that thread.
 class CudaContext {
  public:
-  // All outlive the context. What the work uses until it is done goes to `resources`.
+  // All outlive the context. What the work uses until it is done goes to `resources`. Without a
+  // stream, an op only takes what it needs, and submits nothing.
   CudaContext(Driver& driver, StreamHandle stream, PlanCache& plans, PinnedPool& pinned,
               OpResources& resources)
       : driver_(driver), stream_(stream), plans_(plans), pinned_(pinned), resources_(resources) {}
   // Gives the workspace back, in the stream's order.
-  ~CudaContext();
+  virtual ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;
 
@@ -44,10 +45,10 @@ class CudaContext {
 
   // Device memory that is the op's until its work is done, aligned to 256 bytes; its contents are
   // undefined. Out of memory where the device has no more.
-  absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
+  virtual absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
 
   // Workspace that holds a copy of `source`, which is not used after the call. Not empty.
-  absl::StatusOr<const std::byte*> Upload(absl::Span<const std::byte> source);
+  virtual absl::StatusOr<const std::byte*> Upload(absl::Span<const std::byte> source);
 
   absl::Status Launch(const Kernel& kernel);
   absl::Status Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes);
@@ -58,6 +59,10 @@ class CudaContext {
   absl::Status Convolution(const ConvolutionKey& key, ConvolutionCall call);
 
  private:
+  // What `submit`, a call of the driver, comes to.
+  template <typename Submit>
+  absl::Status Submitted(Submit submit);
+
   Driver& driver_;
   const StreamHandle stream_;
   PlanCache& plans_;

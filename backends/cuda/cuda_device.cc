@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/core/mutex.h"
@@ -40,6 +41,10 @@ class CudaDevice final : public Device {
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions&) override {
     if (parts_.health.lost()) return parts_.health.status();
     absl::StatusOr<std::byte*> data = parts_.memory.Allocate(bytes);
+    // Graphs may go for a client's memory; their programs run as well without.
+    if (absl::IsResourceExhausted(data.status()) && parts_.graphs.Clear()) {
+      data = parts_.memory.Allocate(bytes);
+    }
     if (!data.ok()) return parts_.health.Judge(data.status(), "an allocation");
     return data;
   }
@@ -100,6 +105,11 @@ class CudaDevice final : public Device {
   void Submit(DeviceQueue number, const Work& work, WorkDone done) override {
     const std::shared_ptr<CudaQueue> queue = Find(number);
     if (queue->Submit(work, std::move(done))) progress_.Add(queue);
+  }
+
+  bool has_programs() const override { return true; }
+  std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override {
+    return std::make_unique<const CudaProgram>(parts_.graphs, std::move(ops));
   }
 
   std::size_t queue_depth() const override { return kQueueDepth; }

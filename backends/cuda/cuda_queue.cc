@@ -1,19 +1,30 @@
 #include "backends/cuda/cuda_queue.h"
 
 #include <chrono>
-#include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "backends/core/status.h"
 #include "backends/cuda/driver_status.h"
 #include "backends/cuda/op_table.h"
+#include "fmt/format.h"
 
 namespace acceld::cuda {
 
-std::string_view NameOf(const Work& work) {
-  if (const Op* op = std::get_if<Op>(&work)) {
-    return std::visit([](const auto& typed) { return typed.kName; }, *op);
+namespace {
+
+std::string_view NameOf(const Op& op) {
+  return std::visit([](const auto& typed) { return typed.kName; }, op);
+}
+
+}  // namespace
+
+std::string NameOf(const Work& work) {
+  if (const Op* op = std::get_if<Op>(&work)) return std::string(NameOf(*op));
+  if (const auto* program = std::get_if<const DeviceProgram*>(&work)) {
+    const std::vector<Op>& ops = (*program)->ops();
+    return fmt::format("a program of {} ops, {} first,", ops.size(), NameOf(ops.front()));
   }
   return std::holds_alternative<HostToDevice>(work) ? "a copy to the device"
                                                     : "a copy from the device";
@@ -71,6 +82,12 @@ CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle) {
 absl::Status CudaQueue::StartItem(Item& item, bool idle) {
   Driver& driver = parts_.driver;
   ACCELD_RETURN_IF_ERROR(ToStatus(parts_.memory.OrderBehind(stream_, seen_memory_), driver.info()));
+  const CudaProgram* program = nullptr;
+  std::shared_ptr<const Graph> graph;
+  if (const auto* made = std::get_if<const DeviceProgram*>(item.work)) {
+    program = static_cast<const CudaProgram*>(*made);
+    graph = parts_.graphs.Get(*program, stream_, item.resources);
+  }
   // In a busy stream, work starts when the work before it ends.
   item.start = last_end_;
   if (idle || item.start == nullptr) {
@@ -78,6 +95,7 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle) {
     if (!start.ok()) return ToStatus(start.status, driver.info());
     item.start = std::move(start.value);
   }
+  if (program != nullptr) return SubmitProgram(*program, std::move(graph), item);
   if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item);
   if (const auto* copy = std::get_if<HostToDevice>(item.work)) return SubmitCopy(*copy, item);
   return SubmitCopy(std::get<DeviceToHost>(*item.work), item);
@@ -85,11 +103,18 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle) {
 
 absl::Status CudaQueue::SubmitOp(const Op& op, Item& item) {
   CudaContext context(parts_.driver, stream_, parts_.plans, parts_.pinned, item.resources);
-  try {
-    return kOps.Run(op, context);
-  } catch (const std::bad_alloc&) {
-    return OutOfMemory("The host has no memory left for the work of an op.");
+  return RunOp(op, context);
+}
+
+absl::Status CudaQueue::SubmitProgram(const CudaProgram& program,
+                                      std::shared_ptr<const Graph> graph, Item& item) {
+  if (graph == nullptr) {
+    for (const Op& op : program.ops()) ACCELD_RETURN_IF_ERROR(SubmitOp(op, item));
+    return absl::OkStatus();
   }
+  const DriverStatus launched = graph->Launch(stream_);
+  if (launched.ok()) parts_.graphs.Keep(program, std::move(graph));
+  return ToStatus(launched, parts_.driver.info());
 }
 
 template <typename HostOrDeviceCopy>
@@ -125,7 +150,7 @@ void CudaQueue::EndItem(Item& item) {
 
 void CudaQueue::Fail(Item& item, const absl::Status& error) {
   if (!item.status.ok()) return;
-  std::string_view running;
+  std::string running;
   {
     MutexLock lock(mutex_);
     running = NameOf(*items_.front().work);

@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "absl/status/status.h"
 #include "backends/core/mutex.h"
@@ -16,6 +16,7 @@
 #include "backends/cuda/device_memory.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/event_pool.h"
+#include "backends/cuda/graph_cache.h"
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/pinned_ranges.h"
 #include "backends/cuda/plan_cache.h"
@@ -37,6 +38,7 @@ struct DeviceParts {
   EventPool events{driver};
   PlanCache plans{driver};
   DeviceMemory memory{driver};
+  GraphCache graphs{driver, memory, plans, pinned};
 };
 
 // Submit is thread-safe; Advance is called by one thread.
@@ -79,6 +81,9 @@ class CudaQueue {
   Submitted SubmitItem(Item& item, bool idle);
   absl::Status StartItem(Item& item, bool idle);
   absl::Status SubmitOp(const Op& op, Item& item);
+  // By its graph; without one, op by op up to the first that fails.
+  absl::Status SubmitProgram(const CudaProgram& program, std::shared_ptr<const Graph> graph,
+                             Item& item);
   template <typename HostOrDeviceCopy>
   absl::Status SubmitCopy(const HostOrDeviceCopy& copy, Item& item);
   // Marks the end of what the stream was given of `item`.
@@ -108,7 +113,7 @@ class CudaQueue {
   bool active_ ACCELD_GUARDED_BY(mutex_) = false;
 };
 
-// "gemm"; "a copy to the device".
-std::string_view NameOf(const Work& work);
+// "gemm"; "a copy to the device"; "a program of 3 ops, gemm first,".
+std::string NameOf(const Work& work);
 
 }  // namespace acceld::cuda

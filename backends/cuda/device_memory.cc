@@ -55,6 +55,12 @@ absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
   return data.value;
 }
 
+DriverResult<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::uint64_t bytes) {
+  DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream, bytes);
+  if (data.ok()) used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return data;
+}
+
 void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
   used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
   MutexLock lock(mutex_);

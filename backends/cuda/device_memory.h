@@ -30,6 +30,9 @@ class DeviceMemory {
   // Zero for what OrderBehind puts behind it. Out of memory where the card has no more, also not
   // after the pool has been trimmed.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes);
+  // With undefined contents, for what comes next in `stream`.
+  DriverResult<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
+  // The host has seen done all that used it.
   void Release(std::byte* data, std::uint64_t bytes);
 
   // What the pool keeps unused counts as free. Before Init, and once the card is lost, nothing is

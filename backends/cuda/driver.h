@@ -131,8 +131,8 @@ struct ConvolutionCall {
   void* workspace = nullptr;
 };
 
-// Thread-safe, except that one stream is used by one thread at a time. Destroyed last: all that it
-// made is given back before.
+// Thread-safe, except that one stream, and one graph, is used by one thread at a time. Destroyed
+// last: all that it made is given back before.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -213,11 +213,12 @@ class Driver {
 
   // ---- Graphs ----
 
-  // From now on what is submitted to `stream` is recorded and does not run. Allocate, Free and
-  // Query are not allowed meanwhile.
+  // From now on what is submitted to `stream` (kernels, copies, libraries) is recorded and does not
+  // run. Nothing else is done with it meanwhile; other streams, also on other threads, go on.
   virtual DriverStatus BeginCapture(StreamHandle stream) = 0;
   // A graph of what was recorded, ready to launch. The recording has ended, also where this fails.
   virtual DriverResult<GraphHandle> EndCapture(StreamHandle stream) = 0;
+  // With the priority of `stream`, behind what is in it and behind all earlier launches of `graph`.
   virtual DriverStatus LaunchGraph(StreamHandle stream, GraphHandle graph) = 0;
   // No launch of it is pending.
   virtual DriverStatus DestroyGraph(GraphHandle graph) = 0;

@@ -1,5 +1,9 @@
 #include "backends/cuda/op_table.h"
 
+#include <new>
+
+#include "backends/core/status.h"
+
 namespace acceld::cuda {
 namespace {
 
@@ -16,5 +20,13 @@ constinit const KernelTable<CudaContext> kOps(kRun<ops::Gemm>, kRun<ops::GemmMix
                                               kRun<ops::Unary>, kRun<ops::Binary>,
                                               kRun<ops::Gather>, kRun<ops::Scatter>,
                                               kRun<ops::Memset>, kRun<ops::CopyDtoD>);
+
+absl::Status RunOp(const Op& op, CudaContext& context) {
+  try {
+    return kOps.Run(op, context);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory("The host has no memory left for the work of an op.");
+  }
+}
 
 }  // namespace acceld::cuda

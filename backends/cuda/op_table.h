@@ -29,4 +29,7 @@ absl::Status Run(const ops::CopyDtoD& op, CudaContext& context);
 
 extern const KernelTable<CudaContext> kOps;
 
+// As kOps.Run; out of memory where the host has no more.
+absl::Status RunOp(const Op& op, CudaContext& context);
+
 }  // namespace acceld::cuda

@@ -144,14 +144,10 @@ std::shared_ptr<FakeCudaDriver::Mark>* FakeCudaDriver::Find(EventHandle event,
 }
 
 void FakeCudaDriver::Append(StreamState& state, StreamHandle stream, Task task) {
+  if (state.capturing) Misuse("A stream that captures gets what is no work for a graph.");
   Merge(state.clock, seen_);
   state.clock[stream] = ++state.submitted;
-  if (!state.capturing) {
-    state.tasks.push_back(std::move(task));
-    return;
-  }
-  --state.submitted;
-  state.captured.push_back(std::move(task));
+  state.tasks.push_back(std::move(task));
 }
 
 void FakeCudaDriver::CheckOperand(std::string_view name, const Operand& operand,
@@ -186,9 +182,18 @@ DriverStatus FakeCudaDriver::Submit(std::string_view name, StreamHandle stream,
   if (DriverStatus status = Enter(name); !status.ok()) return status;
   StreamState* const state = Find(stream, name);
   if (state == nullptr) return {};
-  Append(*state, stream, {.run = std::move(run), .is_work = true});
-  for (const Operand& operand : operands) CheckOperand(name, operand, stream, *state);
+  CapturedWork work{.name = std::string(name), .operands = operands, .run = std::move(run)};
+  if (state->capturing) {
+    state->captured.push_back(std::move(work));
+  } else {
+    Submit(stream, *state, work);
+  }
   return {};
+}
+
+void FakeCudaDriver::Submit(StreamHandle stream, StreamState& state, const CapturedWork& work) {
+  Append(state, stream, {.run = work.run, .is_work = true});
+  for (const Operand& operand : work.operands) CheckOperand(work.name, operand, stream, state);
 }
 
 bool FakeCudaDriver::RunUpTo(StreamHandle stream, std::uint64_t position) {
@@ -244,7 +249,6 @@ DriverResult<std::byte*> FakeCudaDriver::Allocate(StreamHandle stream, std::uint
   if (DriverStatus status = Enter("Allocate"); !status.ok()) return {.status = status};
   StreamState* const state = Find(stream, "Allocate");
   if (state == nullptr) return {.status = NoMemory("Allocate")};
-  if (state->capturing) Misuse("Allocate comes while its stream captures.");
   if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
     kept_.erase(kept);
   } else if (std::accumulate(kept_.begin(), kept_.end(), used_bytes_) + bytes >

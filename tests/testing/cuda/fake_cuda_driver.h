@@ -120,15 +120,6 @@ class FakeCudaDriver final : public cuda::Driver {
     // When it was reached, on the card's clock; 0 before.
     std::int64_t time_ns = 0;
   };
-  struct StreamState {
-    int priority = 0;
-    std::deque<Task> tasks;
-    std::uint64_t submitted = 0;
-    std::uint64_t executed = 0;
-    StreamClock clock;
-    bool capturing = false;
-    std::vector<Task> captured;
-  };
   // Device memory, or pinned memory of the host.
   struct Block {
     std::uint64_t bytes = 0;
@@ -146,6 +137,27 @@ class FakeCudaDriver final : public cuda::Driver {
     bool writes;
   };
 
+  // What a stream that captures, or its graph, has.
+  struct CapturedWork {
+    std::string name;
+    std::vector<Operand> operands;
+    std::function<void()> run;
+  };
+  struct Graph {
+    std::vector<CapturedWork> work;
+    // The end of its latest launch.
+    Mark launched;
+  };
+  struct StreamState {
+    int priority = 0;
+    std::deque<Task> tasks;
+    std::uint64_t submitted = 0;
+    std::uint64_t executed = 0;
+    StreamClock clock;
+    bool capturing = false;
+    std::vector<CapturedWork> captured;
+  };
+
   // Counts a call; its fault, or the card's loss.
   cuda::DriverStatus Enter(std::string_view name) ACCELD_REQUIRES(mutex_);
   void Misuse(const std::string& what) const;
@@ -156,6 +168,8 @@ class FakeCudaDriver final : public cuda::Driver {
   cuda::DriverStatus Submit(std::string_view name, cuda::StreamHandle stream,
                             const std::vector<Operand>& operands, std::function<void()> run)
       ACCELD_EXCLUDES(mutex_);
+  void Submit(cuda::StreamHandle stream, StreamState& state, const CapturedWork& work)
+      ACCELD_REQUIRES(mutex_);
   // Puts a task behind what the stream has, and behind what the host has seen.
   void Append(StreamState& state, cuda::StreamHandle stream, Task task) ACCELD_REQUIRES(mutex_);
   void CheckOperand(std::string_view name, const Operand& operand, cuda::StreamHandle stream,
@@ -191,7 +205,7 @@ class FakeCudaDriver final : public cuda::Driver {
   // Sizes of what the pool keeps.
   std::multiset<std::uint64_t> kept_ ACCELD_GUARDED_BY(mutex_);
   std::map<cuda::ConvolutionHandle, cuda::ConvolutionKey> plans_ ACCELD_GUARDED_BY(mutex_);
-  std::map<cuda::GraphHandle, std::vector<Task>> graphs_ ACCELD_GUARDED_BY(mutex_);
+  std::map<cuda::GraphHandle, Graph> graphs_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld

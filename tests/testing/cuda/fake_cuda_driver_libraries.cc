@@ -114,10 +114,10 @@ DriverResult<GraphHandle> FakeCudaDriver::EndCapture(StreamHandle stream) {
   StreamState* const state = Find(stream, "EndCapture");
   if (state == nullptr) return {.status = status};
   if (!std::exchange(state->capturing, false)) Misuse("EndCapture comes without BeginCapture.");
-  std::vector<Task> tasks = std::exchange(state->captured, {});
+  std::vector<CapturedWork> work = std::exchange(state->captured, {});
   if (!status.ok()) return {.status = status};
   const GraphHandle graph{++last_handle_};
-  graphs_.emplace(graph, std::move(tasks));
+  graphs_.emplace(graph, Graph{.work = std::move(work), .launched = {}});
   return {.value = graph};
 }
 
@@ -128,14 +128,30 @@ DriverStatus FakeCudaDriver::LaunchGraph(StreamHandle stream, GraphHandle graph)
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) Misuse("LaunchGraph names a graph that is not there.");
   if (state == nullptr || found == graphs_.end()) return {};
-  for (const Task& task : found->second) Append(*state, stream, task);
+  auto& [work, launched] = found->second;
+  Append(*state, stream, {.run = [this, launched = launched]() ACCELD_REQUIRES(mutex_) {
+    RunUpTo(launched.stream, launched.position);
+  }});
+  Merge(state->clock, launched.clock);
+  for (const CapturedWork& each : work) Submit(stream, *state, each);
+  launched = {.stream = stream, .position = state->submitted, .clock = state->clock};
   return {};
 }
 
 DriverStatus FakeCudaDriver::DestroyGraph(GraphHandle graph) {
   MutexLock lock(mutex_);
   DriverStatus status = Enter("DestroyGraph");
-  if (graphs_.erase(graph) == 0) Misuse("DestroyGraph names a graph that is not there.");
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) {
+    Misuse("DestroyGraph names a graph that is not there.");
+    return status;
+  }
+  const Mark& launched = found->second.launched;
+  const auto seen = seen_.find(launched.stream);
+  if (!lost_ && launched.position > (seen == seen_.end() ? 0 : seen->second)) {
+    Misuse("DestroyGraph comes before the host has seen its last launch done.");
+  }
+  graphs_.erase(found);
   return status;
 }
 

@@ -11,7 +11,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kBytes = 2 * cuda::StagedCopy::kPieceBytes + 100;
 
-// Writes, fills and reads, as far as it goes; returns how many calls of the driver that took.
+// Writes, fills, runs a program and reads, as far as it goes; returns how many calls of the driver
+// that took.
 int UseDevice(FakeCudaDriver& card, Device& device) {
   const int before = card.calls("");
   if (!device.Init().ok()) return card.calls("") - before;
@@ -27,11 +28,19 @@ int UseDevice(FakeCudaDriver& card, Device& device) {
     const Submitted fill(
         device, *queue,
         Op(ops::Memset{.target = reinterpret_cast<Address>(*data), .value = 6, .bytes = 100}));
+    // The last bytes, as they are.
+    const Address last = reinterpret_cast<Address>(*data + kBytes - 8);
+    const std::unique_ptr<const DeviceProgram> program = device.MakeProgram(
+        {ops::Memset{.target = last, .value = 5, .bytes = 4},
+         ops::Gather{.rows = 1, .columns = 1, .indices = {0}, .table = last, .output = last + 4}});
+    const Submitted first_run(device, *queue, program.get());
+    const Submitted second_run(device, *queue, program.get());
     const Submitted read(device, *queue,
                          DeviceToHost{.target = reinterpret_cast<std::byte*>(target.data()),
                                       .source = *data,
                                       .bytes = kBytes});
-    const bool all = write.Status().ok() & fill.Status().ok() & read.Status().ok();
+    const bool all = write.Status().ok() & fill.Status().ok() & first_run.Status().ok() &
+                     second_run.Status().ok() & read.Status().ok();
     Bytes expected = source;
     std::fill_n(expected.begin(), 100, 6);
     if (all) {
