@@ -55,7 +55,7 @@ void AddPlugins(const acceld::Config& config, acceld::Registry& registry) {
   if (config.plugin_folder.empty()) folders = acceld::DefaultPluginFolders();
   const auto plugins = acceld::RegisterPlugins(folders, registry);
   registry.ProbeAll();
-  acceld::Log(acceld::LogLevel::kInfo, "looked for plugins",
+  acceld::Log(acceld::LogLevel::kDebug, "looked for plugins",
               {{"folders", fmt::format("{}", fmt::join(folders, ","))}, {"found", plugins.size()}});
   for (const acceld::LoadedPlugin& plugin : plugins) {
     const acceld::RegistryEntry& entry = *registry.Find(plugin.kind);
