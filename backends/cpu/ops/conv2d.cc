@@ -95,14 +95,19 @@ Algorithm ChooseBackwardFilter(const Conv2dShape& shape, bool whole_blocks) {
              : Algorithm::kOneDnnChannelsLast;
 }
 
-// Depends on the shape only, so that the same call gives the same bits. Measured with oneDNN 2.6 on
-// a processor with AVX-512, reorders included.
-Algorithm Choose(Conv2dDirection direction, const Conv2dShape& shape) {
+// Whether one image is not worth the reorder of its filter, or gradient, in any case. Forward, one
+// thread computes it fast enough that it is.
+bool IsBetterPlain(Conv2dDirection direction, const Conv2dShape& shape, int threads) {
+  return shape.input[0] == 1 && (direction == Conv2dDirection::kBackwardFilter ||
+                                 (direction == Conv2dDirection::kForward && threads > 1));
+}
+
+// Depends on the shape and the threads only, so that the same call gives the same bits. Measured
+// with oneDNN 2.6 on a processor with AVX-512, reorders included.
+Algorithm Choose(Conv2dDirection direction, const Conv2dShape& shape, int threads) {
   if (CoversImage(shape)) return Algorithm::kWholeImages;
-  // One image's filter gradient is not worth its reorder in any case.
-  const bool is_of_one_image = direction == Conv2dDirection::kBackwardFilter && shape.input[0] == 1;
-  if (IsPointwise(shape) &&
-      (shape.input[2] * shape.input[3] >= kPlacesOfProduct || is_of_one_image)) {
+  if (IsPointwise(shape) && (shape.input[2] * shape.input[3] >= kPlacesOfProduct ||
+                             IsBetterPlain(direction, shape, threads))) {
     return Algorithm::kPointwise;
   }
   if (!OneDnnTakes(shape) || shape.Flops() <= kSmallConvolutionFlops) return Algorithm::kColumns;
@@ -156,7 +161,7 @@ absl::Status Convolve(const Conv2d& convolution, CpuContext& context) {
     const absl::Status status = ConvolveInGroups(normalized, layout, context);
     return absl::IsUnimplemented(status) ? ConvolveColumns(normalized, context) : status;
   };
-  switch (Choose(convolution.direction, normalized.shape)) {
+  switch (Choose(convolution.direction, normalized.shape, context.threads())) {
     case Algorithm::kWholeImages:
       return ConvolveWholeImages(normalized);
     case Algorithm::kPointwise:
