@@ -9,7 +9,7 @@
 
 namespace acceld::cpu {
 
-// Only a part of the columns is in memory at a time, about a MiB of workspace.
+// Only a part of the columns is in memory at a time, about a MiB of workspace a thread.
 absl::Status ConvolveColumns(const Conv2d& convolution, CpuContext& context);
 
 }  // namespace acceld::cpu

@@ -168,6 +168,19 @@ TEST(CpuConv2d, AgreesWithTheReferenceInColumnsOfSeveralTiles) {
                       Conv2dShape::For({2, 90, 17, 19}, {9, 90, 3, 3}, {1, 1}, {1, 3}));
 }
 
+TEST(CpuConv2d, AgreesWithTheReferenceForRowsOfTheInputSplitOverThreads) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  // Few channels and many filters; the parts meet within an image, and between rows of the filter.
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({3, 3, 29, 31}, {64, 3, 5, 4}, {2, 3}, {2, 1}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 3, 83, 17}, {64, 3, 4, 3}, {1, 1}, {3, 0}));
+  ExpectLikeReference(device, random,
+                      Conv2dShape::For({1, 3, 83, 80}, {64, 3, 2, 3}, {3, 2}, {0, 1}));
+}
+
 TEST(CpuConv2d, AgreesWithTheReferenceForPaddingBeyondTheFilter) {
   TestDevice device;
   Random random;
