@@ -12,8 +12,8 @@
 namespace acceld::cpu {
 namespace {
 
-// The images of a group, input and output together, where the filter is small: what is reordered
-// for oneDNN and by it is then still in the second-level cache, or near.
+// The images of a group a thread, input and output together, where the filter is small: what is
+// reordered for oneDNN and by it is then still in the second-level cache, or near.
 constexpr std::int64_t kGroupBytes = 2 * 1024 * 1024;
 // A filter is read from memory, and its gradient added up, once a group; so a group has at least so
 // many times its bytes.
@@ -92,11 +92,11 @@ Conv2d Group(const Conv2d& convolution, std::int64_t first, std::int64_t images)
 }
 
 // How many of the shape's images oneDNN is given at once; the last group may have fewer. Depends on
-// the shape only.
-std::int64_t ImagesPerGroup(const Conv2dShape& shape) {
+// the shape and the threads only.
+std::int64_t ImagesPerGroup(const Conv2dShape& shape, int threads) {
   const std::int64_t filter_bytes = FilterBytes(shape);
   const std::int64_t bytes =
-      std::min(std::max(kGroupBytes, kGroupBytesPerFilterByte * filter_bytes),
+      std::min(std::max(kGroupBytes * threads, kGroupBytesPerFilterByte * filter_bytes),
                kReorderedBytes - filter_bytes);
   const std::int64_t most = std::max<std::int64_t>(1, bytes / ImageBytes(shape));
   // Groups of equal size, but for the last.
@@ -119,7 +119,7 @@ bool FitsKeptWorkspace(const Conv2dShape& shape) {
 
 absl::Status ConvolveInGroups(const Conv2d& convolution, OneDnnLayout layout, CpuContext& context) {
   const std::int64_t batch = convolution.shape.input[0];
-  const std::int64_t images = ImagesPerGroup(convolution.shape);
+  const std::int64_t images = ImagesPerGroup(convolution.shape, context.threads());
   ACCELD_ASSIGN_OR_RETURN(const Pooled whole,
                           Pooled::Take(KeyOf(convolution, layout, images, context)));
   std::optional<Pooled> last;
