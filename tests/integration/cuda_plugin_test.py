@@ -64,7 +64,7 @@ class CudaPlugin(unittest.TestCase):
     def test_no_plugin(self):
         folder = daemon.make_folder()
         try:
-            line, log = self.info(folder)
+            line, log = self.info(folder, "--log_level=debug")
         finally:
             shutil.rmtree(folder)
         self.assertIn("There is no plugin libacceld_cuda.so.", line)
