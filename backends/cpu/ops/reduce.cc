@@ -74,13 +74,11 @@ ACCELD_INLINE double FoldColumn(const float* row, std::int64_t pitch) {
 template <typename Fold, std::int64_t kRows>
 ACCELD_MULTIVERSION void FoldRows(double* accumulators, const float* rows, std::int64_t pitch,
                                   std::int64_t width, bool fetch) {
-  constexpr std::int64_t kPiece = 64;
+  constexpr std::int64_t kPiece = 16;  // a line
   std::int64_t i = 0;
   for (; i + kPiece <= width; i += kPiece) {
     for (std::int64_t row = kRows; fetch && row < 2 * kRows; ++row) {
-      for (std::int64_t line = 0; line < kPiece; line += 16) {
-        __builtin_prefetch(rows + row * pitch + i + line, /*rw=*/0, /*locality=*/2);
-      }
+      __builtin_prefetch(rows + row * pitch + i, /*rw=*/0, /*locality=*/2);
     }
     ACCELD_INDEPENDENT_ELEMENTS
     for (std::int64_t j = i; j < i + kPiece; ++j) {
@@ -337,7 +335,7 @@ class Reduction {
     const std::int64_t width = std::min(cut_.width, cut_.inner - column);
     const float* row = input_ + (outer * cut_.length + first_row) * cut_.inner + column;
 
-    double accumulators[kChunk];
+    alignas(64) double accumulators[kChunk];
     std::fill(accumulators, accumulators + width, Fold::kStart);
     if (cut_.inner == 1) {
       accumulators[0] = adjacent_(row, rows);
