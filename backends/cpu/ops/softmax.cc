@@ -5,8 +5,8 @@
 // large outer dimension are taken together. All else is in softmax_columns.h.
 //
 // Differences to the largest element are rounded to f32, which makes the exponential of a
-// difference of d wrong by up to d 2^-25 of itself; sums are of short pieces in f32, which add up
-// in double.
+// difference of d wrong by up to d 2^-25 of itself, beside what ExpUpTo0 says; sums are of short
+// pieces in f32, which add up in double.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -59,21 +59,32 @@ ACCELD_MULTIVERSION float LargestOf(const float* x, std::int64_t n) {
   return lanes[0];
 }
 
+// What `e` holds of the row before, which becomes that row's results meanwhile: written past the
+// caches to `y`, where a line begins. Computing hides the time that takes.
+struct Former {
+  float factor;
+  float* y;
+};
+
 // e = exp(x - shift), and their sum. `n` is a multiple of kBlock. Fetches as much from `next` on.
-ACCELD_MULTIVERSION double ExpAndSum(const float* x, float shift, float* e, std::int64_t n,
-                                     const float* next) {
+template <bool kHasFormer>
+ACCELD_INLINE double ExpAndSumOf(const float* x, float shift, float* e, std::int64_t n,
+                                 const float* next, Former former) {
   double sums[kBlock] = {};
   for (std::int64_t piece = 0; piece < n; piece += kPiece) {
     float lanes[kBlock] = {};
     for (std::int64_t i = piece; i < std::min(piece + kPiece, n); i += kBlock) {
       __builtin_prefetch(next + i, /*rw=*/0, /*locality=*/2);
       __builtin_prefetch(next + i + 16, /*rw=*/0, /*locality=*/2);
+      alignas(64) float scaled[kBlock];
       ACCELD_INDEPENDENT_ELEMENTS
       for (std::int64_t lane = 0; lane < kBlock; ++lane) {
-        const float exponential = Exp(x[i + lane] - shift);
+        if constexpr (kHasFormer) scaled[lane] = e[i + lane] * former.factor;
+        const float exponential = ExpUpTo0(x[i + lane] - shift);
         e[i + lane] = exponential;
         lanes[lane] += exponential;
       }
+      if constexpr (kHasFormer) StreamBlock<kBlock>(scaled, former.y + i);
     }
     for (std::int64_t lane = 0; lane < kBlock; ++lane) {
       sums[lane] += static_cast<double>(lanes[lane]);
@@ -83,6 +94,16 @@ ACCELD_MULTIVERSION double ExpAndSum(const float* x, float shift, float* e, std:
     for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
   }
   return sums[0];
+}
+
+ACCELD_MULTIVERSION double ExpAndSum(const float* x, float shift, float* e, std::int64_t n,
+                                     const float* next) {
+  return ExpAndSumOf<false>(x, shift, e, n, next, {});
+}
+
+ACCELD_MULTIVERSION double ExpAndSumAfter(Former former, const float* x, float shift, float* e,
+                                          std::int64_t n, const float* next) {
+  return ExpAndSumOf<true>(x, shift, e, n, next, former);
 }
 
 ACCELD_MULTIVERSION void Scale(const float* e, float factor, float* y, std::int64_t n) {
@@ -99,11 +120,12 @@ ACCELD_MULTIVERSION void StreamScaled(const float* e, float factor, float* y, st
   }
 }
 
+float ShiftFor(float largest) { return largest == kMinusInfinity ? 0 : largest; }
+
 // One row of up to kLongestRow adjacent elements; `e` has room for one. Fetches the row at `next`.
 void SoftmaxRow(const float* x, float* e, float* y, std::int64_t n, const float* next,
                 bool streamed) {
-  const float largest = LargestOf(x, n);
-  const float shift = largest == kMinusInfinity ? 0 : largest;
+  const float shift = ShiftFor(LargestOf(x, n));
   const std::int64_t rest = n % kBlock;
   double sum = ExpAndSum(x, shift, e, n - rest, next);
   if (rest > 0) {
@@ -124,8 +146,27 @@ void SoftmaxRow(const float* x, float* e, float* y, std::int64_t n, const float*
   Scale(e + tail, factor, y + tail, n - tail);
 }
 
+// Rows of a multiple of kStreamedBlock elements, each of which begins a line of `y`.
+void StreamSoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n) {
+  alignas(64) float e[kLongestRow];
+  Former former{};
+  for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
+    const float shift = ShiftFor(LargestOf(x, n));
+    const float* next = row + 1 < rows ? x + n : x;
+    const double sum =
+        row == 0 ? ExpAndSum(x, shift, e, n, next) : ExpAndSumAfter(former, x, shift, e, n, next);
+    // Of an empty sum, NaN.
+    former = {.factor = static_cast<float>(1 / sum), .y = y};
+  }
+  StreamScaled(e, former.factor, former.y, n / kStreamedBlock);
+  FinishStreaming();
+}
+
 void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n, bool streamed) {
-  float e[kLongestRow];
+  if (streamed && n % kStreamedBlock == 0 && ElementsToLine(y, n) == 0) {
+    return StreamSoftmaxRows(x, y, rows, n);
+  }
+  alignas(64) float e[kLongestRow];
   for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
     SoftmaxRow(x, e, y, n, row + 1 < rows ? x + n : x, streamed);
   }

@@ -64,8 +64,9 @@ ACCELD_MULTIVERSION void TakeRows(const float* rows, std::int64_t pitch, std::in
     }
     const float shift = ShiftFor(new_largest);
     float sum = 0;
-    for (std::int64_t row = 0; row < kRows; ++row) sum += Exp(rows[row * pitch + i] - shift);
-    sums[i] = sums[i] * static_cast<double>(Exp(largest[i] - shift)) + static_cast<double>(sum);
+    for (std::int64_t row = 0; row < kRows; ++row) sum += ExpUpTo0(rows[row * pitch + i] - shift);
+    sums[i] =
+        sums[i] * static_cast<double>(ExpUpTo0(largest[i] - shift)) + static_cast<double>(sum);
     largest[i] = new_largest;
   }
 }
@@ -90,8 +91,8 @@ ACCELD_MULTIVERSION void Combine(const float* other_largest, const double* other
   for (std::int64_t i = 0; i < width; ++i) {
     const float larger = other_largest[i] > largest[i] ? other_largest[i] : largest[i];
     const float shift = ShiftFor(larger);
-    sums[i] = sums[i] * static_cast<double>(Exp(largest[i] - shift)) +
-              other_sums[i] * static_cast<double>(Exp(other_largest[i] - shift));
+    sums[i] = sums[i] * static_cast<double>(ExpUpTo0(largest[i] - shift)) +
+              other_sums[i] * static_cast<double>(ExpUpTo0(other_largest[i] - shift));
     largest[i] = larger;
   }
 }
@@ -99,7 +100,7 @@ ACCELD_MULTIVERSION void Combine(const float* other_largest, const double* other
 ACCELD_MULTIVERSION void NormalizeRow(const float* x, const float* shifts, const float* factors,
                                       float* y, std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = Exp(x[i] - shifts[i]) * factors[i];
+  for (std::int64_t i = 0; i < n; ++i) y[i] = ExpUpTo0(x[i] - shifts[i]) * factors[i];
 }
 
 // The same past the caches, of elements that begin a line.
@@ -108,7 +109,7 @@ ACCELD_MULTIVERSION void StreamNormalized(const float* x, const float* shifts, c
   for (std::int64_t i = 0; i < blocks * kStreamedBlock; i += kStreamedBlock) {
     float block[kStreamedBlock];
     for (std::int64_t j = 0; j < kStreamedBlock; ++j) {
-      block[j] = Exp(x[i + j] - shifts[i + j]) * factors[i + j];
+      block[j] = ExpUpTo0(x[i + j] - shifts[i + j]) * factors[i + j];
     }
     StreamBlock(block, y + i);
   }
@@ -132,8 +133,8 @@ class Softmax {
   absl::Status Run(CpuContext& context) {
     if (segments_ == 1) {
       ForEachTask(context.threads(), [this](const Task& task) {
-        float largest[kChunk];
-        double sums[kChunk];
+        alignas(64) float largest[kChunk];
+        alignas(64) double sums[kChunk];
         Measure(task, {largest, sums});
         Normalize(task, {largest, sums});
       });
@@ -141,16 +142,16 @@ class Softmax {
     }
     ACCELD_RETURN_IF_ERROR(AllocateStatistics(context));
     ForEachTask(context.threads(), [this](const Task& task) {
-      float largest[kChunk];
-      double sums[kChunk];
+      alignas(64) float largest[kChunk];
+      alignas(64) double sums[kChunk];
       Measure(task, {largest, sums});
       const Statistics found = FoundBy(task);
       std::copy(largest, largest + task.width, found.largest);
       std::copy(sums, sums + task.width, found.sums);
     });
     ForEachTask(context.threads(), [this](const Task& task) {
-      float largest[kChunk];
-      double sums[kChunk];
+      alignas(64) float largest[kChunk];
+      alignas(64) double sums[kChunk];
       std::fill(largest, largest + task.width, kMinusInfinity);
       std::fill(sums, sums + task.width, 0.0);
       // Every task of the same columns does so alike: there are few.
@@ -231,8 +232,8 @@ class Softmax {
 
   void Normalize(const Task& task, const Statistics& of) const {
     const std::int64_t wide = group_ * task.width;
-    float shifts[kChunk];
-    float factors[kChunk];
+    alignas(64) float shifts[kChunk];
+    alignas(64) float factors[kChunk];
     for (std::int64_t i = 0; i < wide; ++i) {
       shifts[i] = i < task.width ? ShiftFor(of.largest[i]) : shifts[i - task.width];
       // Of an empty sum, NaN.

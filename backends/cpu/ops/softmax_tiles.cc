@@ -35,7 +35,7 @@ ACCELD_MULTIVERSION void ExpAndSum(const float* x, const float* shifts, float* e
                                    std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
   for (std::int64_t i = 0; i < n; ++i) {
-    e[i] = Exp(x[i] - shifts[i]);
+    e[i] = ExpUpTo0(x[i] - shifts[i]);
     sums[i] += e[i];
   }
 }
@@ -69,8 +69,8 @@ void MultiplyTo(const float* e, const float* factors, float* y, std::int64_t n, 
 // `e` has room for length * width elements and may be x, with the pitch `width`.
 void SoftmaxTile(const float* x, float* e, float* y, std::int64_t length, std::int64_t pitch,
                  std::int64_t width, bool streamed) {
-  float shifts[kMostColumns];
-  float sums[kMostColumns];
+  alignas(64) float shifts[kMostColumns];
+  alignas(64) float sums[kMostColumns];
   std::fill(shifts, shifts + width, kMinusInfinity);
   std::fill(sums, sums + width, 0.0f);
   for (std::int64_t j = 0; j < length; ++j) TakeLargest(x + j * pitch, shifts, width);
@@ -120,7 +120,7 @@ void SoftmaxNarrow(const float* x, float* y, const SoftmaxSizes& sizes, int thre
   ParallelFor(threads, CeilDivide(sizes.outer, together),
               std::max<std::int64_t>(1, kElementsPerThread / (part * together)),
               [=](std::int64_t begin, std::int64_t end) {
-                float tile[kTileElements];
+                alignas(64) float tile[kTileElements];
                 const std::int64_t last = std::min(end * together, sizes.outer);
                 for (std::int64_t i = begin * together; i < last; i += together) {
                   SoftmaxParts(x + i * part, tile, y + i * part, std::min(together, last - i),
@@ -141,7 +141,7 @@ void SoftmaxTiles(const float* x, float* y, const SoftmaxSizes& sizes, int threa
   ParallelFor(threads, outer * chunks,
               std::max<std::int64_t>(1, kElementsPerThread / (length * width)),
               [=, length = length, inner = inner](std::int64_t begin, std::int64_t end) {
-                float e[kTileElements];
+                alignas(64) float e[kTileElements];
                 for (std::int64_t task = begin; task < end; ++task) {
                   const std::int64_t column = task % chunks * width;
                   const std::int64_t first = task / chunks * length * inner + column;

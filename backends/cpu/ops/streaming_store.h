@@ -36,14 +36,15 @@ ACCELD_INLINE std::int64_t ElementsToLine(const float* output, std::int64_t n) {
                                 n);
 }
 
-// Copies kStreamedBlock elements to the beginning of a line.
+// Copies a block, of whole lines, to the beginning of a line.
+template <std::int64_t kCount = kStreamedBlock>
 ACCELD_INLINE void StreamBlock(const float* block, float* output) {
 #if ACCELD_STREAMING_STORES
-  for (std::int64_t i = 0; i < kStreamedBlock; i += 4) {
+  for (std::int64_t i = 0; i < kCount; i += 4) {
     _mm_stream_ps(output + i, _mm_loadu_ps(block + i));
   }
 #else
-  std::memcpy(output, block, kStreamedBlock * sizeof(float));
+  std::memcpy(output, block, kCount * sizeof(float));
 #endif
 }
 

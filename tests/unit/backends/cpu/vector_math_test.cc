@@ -127,15 +127,18 @@ TEST_P(CpuVectorMath, IsAsExactAsItSays) {
 
 #if defined(__x86_64__)
 // The functions for each version of the processor that a loop is compiled for.
-#define ACCELD_APPLY_FOR(name, version)                                       \
-  __attribute__((version)) void name(UnaryOp op, const std::vector<float>& x, \
-                                     std::vector<float>& y) {                 \
-    for (std::size_t i = 0; i < x.size(); ++i) {                              \
-      y[i] = op == UnaryOp::kExp    ? cpu::Exp(x[i])                          \
-             : op == UnaryOp::kTanh ? cpu::Tanh(x[i])                         \
-             : op == UnaryOp::kLog  ? cpu::Log(x[i])                          \
-                                    : cpu::Sigmoid(x[i]);                      \
-    }                                                                         \
+#define ACCELD_APPLY_FOR(name, version)                                                           \
+  __attribute__((version)) void name(UnaryOp op, const std::vector<float>& x,                     \
+                                     std::vector<float>& y) {                                     \
+    for (std::size_t i = 0; i < x.size(); ++i) {                                                  \
+      y[i] = op == UnaryOp::kExp    ? cpu::Exp(x[i])                                              \
+             : op == UnaryOp::kTanh ? cpu::Tanh(x[i])                                             \
+             : op == UnaryOp::kLog  ? cpu::Log(x[i])                                              \
+                                    : cpu::Sigmoid(x[i]);                                          \
+    }                                                                                             \
+  }                                                                                               \
+  __attribute__((version)) void name##UpTo0(const std::vector<float>& x, std::vector<float>& y) { \
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = cpu::ExpUpTo0(x[i]);                        \
   }
 ACCELD_APPLY_FOR(ApplyForAny, target("sse2"))
 ACCELD_APPLY_FOR(ApplyForV3, target("arch=x86-64-v3"))
@@ -152,6 +155,34 @@ TEST(CpuVectorMath, IsAsExactForEachProcessorVersion) {
           WorstError(op, Step(977), [&](const auto& x, auto& y) { apply(op, x, y); });
       EXPECT_LE(worst.error, Bound(op)) << Name(op) << " of " << std::hexfloat << worst.x;
     }
+  }
+}
+
+TEST(CpuVectorMath, ExpUpTo0IsAsExactAsItSaysForEachProcessorVersion) {
+  using Apply = void (*)(const std::vector<float>& x, std::vector<float>& y);
+  std::vector<Apply> versions = {ApplyForAnyUpTo0};
+  if (__builtin_cpu_supports("x86-64-v3")) versions.push_back(ApplyForV3UpTo0);
+  if (__builtin_cpu_supports("x86-64-v4")) versions.push_back(ApplyForV4UpTo0);
+  std::vector<float> x;
+  for (std::int64_t i = 0; i <= 8'900'000; i += Step(7))
+    x.push_back(static_cast<float>(i) * -1e-5f);
+  std::vector<float> y(x.size());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> special = {0.0f, -89.0f, -infinity,
+                                      std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> of_special(special.size());
+  for (const Apply apply : versions) {
+    apply(x, y);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::exp(static_cast<double>(x[i]));
+      const double bound = exact * 3 * 0x1p-23 + 0x1p-126;
+      ASSERT_LE(std::fabs(static_cast<double>(y[i]) - exact), bound) << "of " << x[i];
+    }
+    apply(special, of_special);
+    EXPECT_EQ(of_special[0], 1);
+    EXPECT_EQ(of_special[1], 0);
+    EXPECT_EQ(of_special[2], 0);
+    EXPECT_TRUE(std::isnan(of_special[3]));
   }
 }
 #endif
