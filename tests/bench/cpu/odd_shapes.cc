@@ -239,10 +239,16 @@ double WorkOf(const Op& op) {
   switch (ClassOf(op)) {
     case OpClass::kMatmul:
     case OpClass::kConvolution:
-    case OpClass::kAttention:
       return std::max(FlopsOf(op), kFlopsPerElement * elements);
     default:
       break;
+  }
+  if (const auto* attention = std::get_if<ops::Attention>(&op)) {
+    // Beside the products, whose flops are 4 head_dim a score, each score is exponentiated.
+    constexpr double kFlopsPerExponential = 16;
+    const double flops = FlopsOf(op);
+    const double scores = flops / (4 * static_cast<double>(attention->head_dim));
+    return std::max(flops + kFlopsPerExponential * scores, kFlopsPerElement * elements);
   }
   if (const auto* reduce = std::get_if<ops::Reduce>(&op)) {
     return static_cast<double>(reduce->shape.ElementCount());

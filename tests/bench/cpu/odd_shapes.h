@@ -25,7 +25,8 @@ std::vector<ShapedOps> OddShapes();
 
 // How much an op is: elements, of the input or, for gather and scatter, of the rows that move; for
 // products, convolutions and attention floating-point operations, but where they are few beside the
-// operands' elements, 32 an element, which is what a processor does while it reads or writes one.
+// operands' elements, 32 an element, which is what a processor does while it reads or writes one;
+// the exponential of each of attention's scores counts as 16.
 double WorkOf(const Op& op);
 
 }  // namespace acceld::bench
