@@ -60,6 +60,9 @@ bool IsBetterForward(const Conv2dShape& shape) {
           shape.filter[3] > kWideFilter);
 }
 
+// Whether oneDNN has little to fill its vectors with for the gradient of the filter.
+bool IsNarrow(const Conv2dShape& shape) { return shape.filter[0] < 16 && shape.filter[1] < 32; }
+
 enum class Algorithm {
   kWholeImages,
   kPointwise,
@@ -88,6 +91,7 @@ Algorithm ChooseBackwardData(const Conv2dShape& shape, bool whole_blocks) {
 Algorithm ChooseBackwardFilter(const Conv2dShape& shape, bool whole_blocks) {
   if (HasFewFilters(shape)) return Algorithm::kFewFilters;
   if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  if (IsNarrow(shape)) return Algorithm::kColumns;
   const bool channels_last =
       !IsPointwise(shape) && shape.input[2] * shape.input[3] <= kPlacesOfChannelsLast;
   return (whole_blocks && !channels_last) || HasImageChannels(shape)

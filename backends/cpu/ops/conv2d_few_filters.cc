@@ -95,16 +95,20 @@ void PadInput(const Stripe& stripe, const float* image, int threads) {
               });
 }
 
-void PadOutput(const Stripe& stripe, const float* image) {
+void PadOutput(const Stripe& stripe, const float* image, int threads) {
   const std::int64_t columns = stripe.columns();
   const std::int64_t padded = RoundUpToLanes(columns);
-  for (std::int64_t i = 0; i < stripe.shape.filter[0] * stripe.rows; ++i) {
-    const std::int64_t row =
-        i / stripe.rows * stripe.shape.output[2] + stripe.first + i % stripe.rows;
-    float* const target = stripe.output + i * padded;
-    std::copy_n(image + row * columns, columns, target);
-    std::fill(target + columns, target + padded, 0.0F);
-  }
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrainFlops / 8 / padded);
+  ParallelFor(threads, stripe.shape.filter[0] * stripe.rows, grain,
+              [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  const std::int64_t row =
+                      i / stripe.rows * stripe.shape.output[2] + stripe.first + i % stripe.rows;
+                  float* const target = stripe.output + i * padded;
+                  std::copy_n(image + row * columns, columns, target);
+                  std::fill(target + columns, target + padded, 0.0F);
+                }
+              });
 }
 
 // `kFilters` x `kVectors` vectors of the output, from column `x` of a row of the stripe on.
@@ -278,7 +282,7 @@ void ConvolveStripe(const Conv2d& convolution, const Stripe& stripe, std::int64_
            threads);
   float* const output = convolution.output + image * (ElementCount(shape.output) / shape.output[0]);
   const bool forward = convolution.direction == Conv2dDirection::kForward;
-  if (!forward) PadOutput(stripe, output);
+  if (!forward) PadOutput(stripe, output, threads);
   const std::int64_t parts = forward ? stripe.rows : shape.filter[1] * shape.filter[2];
   const std::int64_t flops = 2 * stripe.rows * stripe.columns() * ElementCount(shape.filter);
   const std::int64_t grain =
