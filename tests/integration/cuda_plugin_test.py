@@ -98,7 +98,7 @@ class CudaPlugin(unittest.TestCase):
         # It is preferred to the CPU, and does no work.
         _, log = self.info(f"{PLUGINS}/two_devices")
         self.assertIn("found devices by a plugin", log)
-        self.assertIn("cuda device 0 (test card) computes a gemm wrong", log)
+        self.assertIn("cuda device 0 (test card) computes a gemm of f32 wrong", log)
         self.assertIn("cpu device 0: chosen", log)
 
 
