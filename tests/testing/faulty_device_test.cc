@@ -215,7 +215,9 @@ TEST(LosableDeviceTest, IsLostOnceTheOpRunsAndFailsAllThatEndsLater) {
     device.Submit(queue, *work,
                   [&done](const WorkResult& result) { done.push_back(result.status); });
   }
-  EXPECT_TRUE(device.Allocate(16, {}).ok());
+  const auto data = device.Allocate(16, {});
+  ASSERT_TRUE(data.ok());
+  device.Release(*data, 16);
   device.OpenGate();
   EXPECT_THAT(done, ElementsAre(absl::OkStatus(), kFault, kFault, kFault));
   EXPECT_THAT(losses, ElementsAre(kFault));
