@@ -19,8 +19,12 @@ constexpr std::int64_t kScaledPerThread = 64 * 1024;
 // their operands and use one thread.
 constexpr double kSmallMultiplications = 100.0 * 100 * 100;
 
-// Beyond those, a product of so few rows or columns is faster as that many products of a matrix and
-// a vector, since OpenBLAS copies the matrix first. That takes longer where it has to transpose it.
+// A call of OpenBLAS takes longer than so many.
+constexpr double kTinyMultiplications = 4.0 * 4 * 4;
+
+// Beyond the small ones, a product of so few rows or columns is faster as that many products of a
+// matrix and a vector, since OpenBLAS copies the matrix first. That takes longer where it has to
+// transpose it.
 constexpr std::int64_t kFewVectors = 4;
 constexpr std::int64_t kFewVectorsTransposed = 8;
 
@@ -219,6 +223,27 @@ void MultiplyAlongDepth(const MatrixProduct<T>& p) {
   }
 }
 
+// Element by element.
+template <typename T>
+void MultiplyTiny(const MatrixProduct<T>& p) {
+  const bool transposed_a = IsTransposed(p.transpose_a);
+  const bool transposed_b = IsTransposed(p.transpose_b);
+  const std::int64_t next_row = transposed_a ? p.lda : 1;
+  const std::int64_t next_column = transposed_b ? 1 : p.ldb;
+  const std::int64_t depth_a = transposed_a ? 1 : p.lda;
+  const std::int64_t depth_b = transposed_b ? p.ldb : 1;
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      const T* a = p.a + i * next_row;
+      const T* b = p.b + j * next_column;
+      T sum = *a * *b;
+      for (std::int64_t l = 1; l < p.k; ++l) sum += a[l * depth_a] * b[l * depth_b];
+      T& element = p.c[i + j * p.ldc];
+      element = p.alpha * sum + (p.beta == 0 ? 0 : p.beta * element);
+    }
+  }
+}
+
 template <typename T>
 void MultiplyToOneElement(const MatrixProduct<T>& p) {
   const T dot = Dot(p.k, RowOfA(p, 0), ColumnOfB(p, 0));
@@ -226,9 +251,13 @@ void MultiplyToOneElement(const MatrixProduct<T>& p) {
 }
 
 template <typename T>
+double Multiplications(const MatrixProduct<T>& p) {
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+}
+
+template <typename T>
 bool IsSmall(const MatrixProduct<T>& p) {
-  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <=
-         kSmallMultiplications;
+  return Multiplications(p) <= kSmallMultiplications;
 }
 
 template <typename T>
@@ -287,6 +316,8 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) {
     Scale(p, threads);
+  } else if (Multiplications(p) <= kTinyMultiplications) {
+    MultiplyTiny(p);
   } else if (p.k == 1 && std::min(p.m, p.n) == 1) {
     MultiplyScalar(p);
   } else if (!IsSmall(p) && IsSkinny(p)) {

@@ -33,6 +33,8 @@ constexpr std::int64_t kShortestRow = 32;
 constexpr std::int64_t kLongestRow = 16 * 1024;
 // Elements that are exponentiated together; a row is padded to a multiple.
 constexpr std::int64_t kBlock = 32;
+// A row of up to this many that is no multiple is padded as a whole.
+constexpr std::int64_t kPaddedRow = 512;
 // Exponentials that add up in f32.
 constexpr std::int64_t kPiece = 512;
 
@@ -122,19 +124,26 @@ ACCELD_MULTIVERSION void StreamScaled(const float* e, float factor, float* y, st
 
 float ShiftFor(float largest) { return largest == kMinusInfinity ? 0 : largest; }
 
-// One row of up to kLongestRow adjacent elements; `e` has room for one. Fetches the row at `next`.
+// e = exp(x - its largest), and their sum; as SoftmaxRow.
+double ExpAndSumOfRow(const float* x, float* e, std::int64_t n, const float* next) {
+  const std::int64_t rest = n % kBlock;
+  if (rest == 0) return ExpAndSum(x, ShiftFor(LargestOf(x, n)), e, n, next);
+  alignas(64) float padded[kPaddedRow];
+  const std::int64_t first = n <= kPaddedRow ? 0 : n - rest;
+  const std::int64_t end = (n - first + kBlock - 1) / kBlock * kBlock;
+  std::fill(padded + end - kBlock, padded + end, kMinusInfinity);
+  std::memcpy(padded, x + first, static_cast<std::size_t>(n - first) * sizeof(float));
+  if (first == 0) return ExpAndSum(padded, ShiftFor(LargestOf(padded, end)), e, end, next);
+  const float shift = ShiftFor(LargestOf(x, n));
+  const double sum = ExpAndSum(x, shift, e, first, next);
+  return sum + ExpAndSum(padded, shift, e + first, kBlock, next + first);
+}
+
+// One row of up to kLongestRow adjacent elements; `e` has room for one, padded. Fetches the row at
+// `next`.
 void SoftmaxRow(const float* x, float* e, float* y, std::int64_t n, const float* next,
                 bool streamed) {
-  const float shift = ShiftFor(LargestOf(x, n));
-  const std::int64_t rest = n % kBlock;
-  double sum = ExpAndSum(x, shift, e, n - rest, next);
-  if (rest > 0) {
-    float padded[kBlock];
-    std::fill(padded, padded + kBlock, kMinusInfinity);
-    std::memcpy(padded, x + n - rest, static_cast<std::size_t>(rest) * sizeof(float));
-    sum += ExpAndSum(padded, shift, padded, kBlock, next + n - rest);
-    std::memcpy(e + n - rest, padded, static_cast<std::size_t>(rest) * sizeof(float));
-  }
+  const double sum = ExpAndSumOfRow(x, e, n, next);
   // Of an empty sum, NaN.
   const float factor = static_cast<float>(1 / sum);
   if (!streamed) return Scale(e, factor, y, n);

@@ -85,10 +85,31 @@ void SoftmaxTile(const float* x, float* e, float* y, std::int64_t length, std::i
   }
 }
 
-// [rows, columns] turned into [columns, rows].
-void Transpose(const float* from, float* to, std::int64_t rows, std::int64_t columns) {
-  for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * columns + j];
+// [parts, length] turned into [length, parts], and back: the inner loop is over the many parts. Not
+// for several processors: there the compiler would gather and scatter, which is slower.
+void Transpose(const float* from, float* __restrict__ to, std::int64_t parts, std::int64_t length) {
+  for (std::int64_t j = 0; j < length; ++j) {
+    for (std::int64_t i = 0; i < parts; ++i) to[j * parts + i] = from[i * length + j];
+  }
+}
+
+void TransposeBack(const float* from, float* __restrict__ to, std::int64_t parts,
+                   std::int64_t length) {
+  for (std::int64_t j = 0; j < length; ++j) {
+    for (std::int64_t i = 0; i < parts; ++i) to[i * length + j] = from[j * parts + i];
+  }
+}
+
+// [parts, length, inner] turned into [length, parts, inner]. The other way round with the first two
+// exchanged.
+ACCELD_MULTIVERSION void ExchangeRows(const float* from, float* __restrict__ to, std::int64_t parts,
+                                      std::int64_t length, std::int64_t inner) {
+  for (std::int64_t part = 0; part < parts; ++part) {
+    for (std::int64_t j = 0; j < length; ++j) {
+      const float* const source = from + (part * length + j) * inner;
+      float* const target = to + (j * parts + part) * inner;
+      for (std::int64_t i = 0; i < inner; ++i) target[i] = source[i];
+    }
   }
 }
 
@@ -98,19 +119,14 @@ void SoftmaxParts(const float* x, float* tile, float* y, std::int64_t parts, std
   const std::int64_t width = parts * inner;
   if (inner == 1) {
     Transpose(x, tile, parts, length);
-    SoftmaxTile(tile, tile, tile, length, width, width, /*streamed=*/false);
-    return Transpose(tile, y, length, parts);
-  }
-  for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t j = 0; j < length; ++j) {
-      for (std::int64_t i = 0; i < inner; ++i) tile[j * width + part * inner + i] = *x++;
-    }
+  } else {
+    ExchangeRows(x, tile, parts, length, inner);
   }
   SoftmaxTile(tile, tile, tile, length, width, width, /*streamed=*/false);
-  for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t j = 0; j < length; ++j) {
-      for (std::int64_t i = 0; i < inner; ++i) *y++ = tile[j * width + part * inner + i];
-    }
+  if (inner == 1) {
+    TransposeBack(tile, y, parts, length);
+  } else {
+    ExchangeRows(tile, y, length, parts, inner);
   }
 }
 
