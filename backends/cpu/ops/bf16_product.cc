@@ -2,15 +2,12 @@
 
 #include <dnnl.hpp>
 
+#include "backends/cpu/ops/onednn_engine.h"
+
 namespace acceld::cpu {
 namespace {
 
 using dnnl::memory;
-
-const dnnl::engine& Engine() {
-  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
 
 // A column-major [rows, columns] matrix is a row-major [columns, rows] one. Transposed once more if
 // `transpose` says so.

@@ -7,6 +7,7 @@
 
 #include "backends/core/status.h"
 #include "backends/cpu/ops/filter_blocks.h"
+#include "backends/cpu/ops/onednn_engine.h"
 #include "backends/cpu/zeroed_memory.h"
 
 namespace acceld::cpu {
@@ -21,11 +22,6 @@ constexpr std::int64_t kMaxExtent = 1 << 16;
 constexpr std::int64_t kMaxStride = 1 << 10;
 // Of one image and of the filter; their bytes then fit into 31 bits.
 constexpr std::int64_t kMaxElements = 1 << 28;
-
-const dnnl::engine& Engine() {
-  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return engine;
-}
 
 memory::desc InFormat(const Sizes& sizes, Format format) {
   return {{sizes.begin(), sizes.end()}, memory::data_type::f32, format};
