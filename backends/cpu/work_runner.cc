@@ -1,13 +1,12 @@
 #include "backends/cpu/work_runner.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
+#include <exception>
 #include <new>
-#include <system_error>
 
+#include "backends/core/start_thread.h"
 #include "backends/core/status.h"
 
 namespace acceld {
@@ -31,21 +30,10 @@ absl::Status ExecuteWithoutThrowing(const WorkRunner::Execute& execute, const Wo
 }  // namespace
 
 absl::Status WorkRunner::Start() {
-  // Signals are for the threads of the program. OpenMP's threads inherit the worker's mask.
-  sigset_t all;
-  sigset_t former;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &former);
-  absl::Status status;
-  try {
-    worker_ = std::thread([this] { WorkerLoop(); });
-    pthread_setname_np(worker_.native_handle(), "acceld-cpu");
-  } catch (const std::system_error& error) {
-    status = DeviceError(
-        fmt::format("The cpu device cannot start its worker thread: {}.", error.what()));
-  }
-  pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  return status;
+  // OpenMP's threads inherit the worker's mask.
+  ACCELD_ASSIGN_OR_RETURN(
+      worker_, StartThread("acceld-cpu", "The cpu device", "worker", [this] { WorkerLoop(); }));
+  return absl::OkStatus();
 }
 
 WorkRunner::~WorkRunner() {

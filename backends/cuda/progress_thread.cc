@@ -1,15 +1,11 @@
 #include "backends/cuda/progress_thread.h"
 
-#include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
+#include "backends/core/start_thread.h"
 #include "backends/core/status.h"
 
 namespace acceld::cuda {
@@ -25,21 +21,9 @@ constexpr std::chrono::milliseconds kMaxPause{1};
 }  // namespace
 
 absl::Status ProgressThread::Start() {
-  // Signals are for the threads of the program.
-  sigset_t all;
-  sigset_t former;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &former);
-  absl::Status status;
-  try {
-    thread_ = std::thread([this] { Loop(); });
-    pthread_setname_np(thread_.native_handle(), "acceld-cuda");
-  } catch (const std::system_error& error) {
-    status = DeviceError(
-        fmt::format("The cuda device cannot start its progress thread: {}.", error.what()));
-  }
-  pthread_sigmask(SIG_SETMASK, &former, nullptr);
-  return status;
+  ACCELD_ASSIGN_OR_RETURN(
+      thread_, StartThread("acceld-cuda", "The cuda device", "progress", [this] { Loop(); }));
+  return absl::OkStatus();
 }
 
 ProgressThread::~ProgressThread() {
