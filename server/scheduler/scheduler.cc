@@ -19,6 +19,10 @@ std::uint64_t OpsIn(const Work& work) {
 
 }  // namespace
 
+Flow::Flow(Scheduler& scheduler) : scheduler_(scheduler), expected_time_(Scheduler::kWindow) {}
+
+std::size_t Flow::queue_depth() const { return scheduler_.depth_; }
+
 void Flow::Submit(DeviceQueue queue, const Work& work, WorkDone done) {
   scheduler_.Submit(*this, {queue, &work, std::move(done)});
 }
@@ -57,6 +61,12 @@ void Scheduler::Cancel(Flow& flow) {
   for (Flow::Entry& entry : cancelled) EndCancelled(entry.done);
 }
 
+bool Scheduler::CanDispatch() const {
+  if (turns_.empty()) return false;
+  if (in_flight_ == 0) return true;
+  return in_flight_ < depth_ && time_in_flight_ + turns_.front()->expected_time_.load() <= kWindow;
+}
+
 void Scheduler::Dispatch() {
   if (dispatching_) return;
   dispatching_ = true;
@@ -85,22 +95,28 @@ void Scheduler::DispatchNext() {
   Flow::Entry entry = std::move(flow.waiting_.front());
   flow.waiting_.pop_front();
   if (!flow.waiting_.empty()) turns_.push_back(&flow);
+  const Dispatched piece{flow, OpsIn(*entry.work), flow.expected_time_};
   ++in_flight_;
-  const std::uint64_t ops = OpsIn(*entry.work);
+  time_in_flight_ += piece.expected_time;
   MutexUnlock unlock(mutex_);
   // The work's owner keeps the flow until its callback returns.
   device_.Submit(entry.queue, *entry.work,
-                 [this, &flow, ops, done = std::move(entry.done)](
-                     const WorkResult& result) mutable { OnDone(flow, ops, done, result); });
+                 [this, piece, done = std::move(entry.done)](const WorkResult& result) mutable {
+                   OnDone(piece, done, result);
+                 });
 }
 
-void Scheduler::OnDone(Flow& flow, std::uint64_t ops, WorkDone& done, const WorkResult& result) {
-  flow.ops_ += ops;
+void Scheduler::OnDone(const Dispatched& piece, WorkDone& done, const WorkResult& result) {
+  Flow& flow = piece.flow;
+  flow.ops_ += piece.ops;
   flow.device_time_ns_ += result.device_time.count();
+  const std::chrono::nanoseconds expected = flow.expected_time_;
+  flow.expected_time_ = expected + (result.device_time - expected) / 4;
   // The session's next work joins its flow before the next turn is given.
   done(result);
   MutexLock lock(mutex_);
   --in_flight_;
+  time_in_flight_ -= piece.expected_time;
   Dispatch();
   // Nothing is touched once the lock is released: the scheduler may be destroyed then.
   if (stopping_) changed_.NotifyAll();

@@ -1,8 +1,14 @@
 // Shares one device among flows, one of each session: work waits here, flow by flow, and goes to
 // the device in turns, so that nobody's burst stands in the device's queue in front of the others.
+//
+// A device that takes several pieces of work at a time, so that it need not wait for the host in
+// between, is given as many as are expected to keep it busy for a millisecond. Whoever comes then
+// waits for little more than the piece that runs.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,9 +25,11 @@ class Scheduler;
 class Flow final : public WorkSink {
  public:
   // Made by Scheduler::AddFlow.
-  explicit Flow(Scheduler& scheduler) : scheduler_(scheduler) {}
+  explicit Flow(Scheduler& scheduler);
 
   void Submit(DeviceQueue queue, const Work& work, WorkDone done) override;
+  // The device's.
+  std::size_t queue_depth() const override;
 
   // Ends the work that waits, and all that comes later, with kCancelled. Work with the device still
   // finishes.
@@ -46,6 +54,9 @@ class Flow final : public WorkSink {
   // Guarded by the scheduler's mutex.
   std::deque<Entry> waiting_;
   bool cancelled_ = false;
+  // What its next piece of work is expected to take: of those done, the later ones count more.
+  // Until one is done, it goes to the device alone.
+  std::atomic<std::chrono::nanoseconds> expected_time_;
   std::atomic<std::uint64_t> ops_{0};
   std::atomic<std::int64_t> device_time_ns_{0};
 };
@@ -53,7 +64,8 @@ class Flow final : public WorkSink {
 // Thread-safe. No work is submitted once its destructor is called; the device outlives it.
 class Scheduler {
  public:
-  explicit Scheduler(Device& device) : device_(device), thread_([this] { DispatchRest(); }) {}
+  explicit Scheduler(Device& device)
+      : device_(device), depth_(device.queue_depth()), thread_([this] { DispatchRest(); }) {}
   // Waits for the work that was submitted.
   ~Scheduler();
 
@@ -62,17 +74,14 @@ class Scheduler {
  private:
   friend class Flow;
 
-  // How much work is with the device at a time: one piece runs, so the next decision is made when
-  // it is done and not earlier.
-  static constexpr int kWindow = 1;
+  // The time that the device's work at a time may be expected to take; one piece may take more.
+  static constexpr std::chrono::nanoseconds kWindow = std::chrono::milliseconds(1);
   // How much a thread dispatches before it leaves the rest.
   static constexpr int kMaxRounds = 64;
 
   void Submit(Flow& flow, Flow::Entry entry);
   void Cancel(Flow& flow);
-  bool CanDispatch() const ACCELD_REQUIRES(mutex_) {
-    return in_flight_ < kWindow && !turns_.empty();
-  }
+  bool CanDispatch() const ACCELD_REQUIRES(mutex_);
   // Hands work to the device as far as the window allows. One thread at a time does; one that came
   // with its own work leaves the rest to `thread_` after a while, so that no client's thread works
   // for the others for ever.
@@ -80,13 +89,23 @@ class Scheduler {
   // Hands the next piece of work to the device.
   void DispatchNext() ACCELD_REQUIRES(mutex_);
   void DispatchRest() ACCELD_EXCLUDES(mutex_);
-  void OnDone(Flow& flow, std::uint64_t ops, WorkDone& done, const WorkResult& result);
+  // What DispatchNext knows of a piece of work when it hands it over.
+  struct Dispatched {
+    Flow& flow;
+    std::uint64_t ops;
+    std::chrono::nanoseconds expected_time;
+  };
+  void OnDone(const Dispatched& piece, WorkDone& done, const WorkResult& result);
 
   Device& device_;
+  // How many pieces of work the device takes at a time.
+  const std::size_t depth_;
   Mutex mutex_;
   // Flows with work, in the order of their turns.
   std::deque<Flow*> turns_ ACCELD_GUARDED_BY(mutex_);
-  int in_flight_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // The work with the device, and what it was expected to take.
+  std::size_t in_flight_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::chrono::nanoseconds time_in_flight_ ACCELD_GUARDED_BY(mutex_){0};
   // Whether a thread dispatches, or `thread_` is to go on.
   bool dispatching_ ACCELD_GUARDED_BY(mutex_) = false;
   bool rest_left_ ACCELD_GUARDED_BY(mutex_) = false;

@@ -153,6 +153,8 @@ absl::StatusOr<int> FaultyDevice::MappableFile(const std::byte* data) const {
 
 bool FaultyDevice::has_programs() const { return device_->has_programs(); }
 
+std::size_t FaultyDevice::queue_depth() const { return device_->queue_depth(); }
+
 std::unique_ptr<const DeviceProgram> FaultyDevice::MakeProgram(std::vector<Op> ops) {
   return device_->MakeProgram(std::move(ops));
 }

@@ -74,6 +74,7 @@ class FaultyDevice : public Device {
   bool has_mappable_memory() const override;
   absl::StatusOr<int> MappableFile(const std::byte* data) const override;
   bool has_programs() const override;
+  std::size_t queue_depth() const override;
   std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override;
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override;
   void ReleaseHost(std::byte* data, std::uint64_t bytes) override;

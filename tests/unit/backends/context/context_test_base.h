@@ -33,7 +33,8 @@ class ContextTest : public ::testing::Test {
   explicit ContextTest(std::size_t queue_depth = 1) {
     auto host = std::make_unique<HostDevice>();
     host_ = host.get();
-    device_ = std::make_unique<DeepDevice>(std::move(host), queue_depth);
+    host->depth = queue_depth;
+    device_ = std::make_unique<FaultyDevice>(std::move(host));
     context_ = MakeContext({});
   }
 
@@ -114,17 +115,6 @@ class ContextTest : public ::testing::Test {
   HostDevice* host_;
   std::unique_ptr<FaultyDevice> device_;
   std::shared_ptr<DeviceContext> context_;
-
- private:
-  class DeepDevice : public FaultyDevice {
-   public:
-    DeepDevice(std::unique_ptr<Device> device, std::size_t queue_depth)
-        : FaultyDevice(std::move(device)), queue_depth_(queue_depth) {}
-    std::size_t queue_depth() const override { return queue_depth_; }
-
-   private:
-    const std::size_t queue_depth_;
-  };
 };
 
 }  // namespace acceld

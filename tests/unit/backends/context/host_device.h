@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -36,6 +38,12 @@ class HostDevice : public NullDevice {
   // the device.
   bool mappable = false;
 
+  // How much work of a queue it takes at a time. Set it before others use the device.
+  std::size_t depth = 1;
+
+  // What a piece of work is said to have taken.
+  std::atomic<std::chrono::nanoseconds> device_time{std::chrono::microseconds(1)};
+
   // Whether it has programs. Set it before others use the device.
   bool programs = false;
   // Of them, how many there are.
@@ -57,6 +65,7 @@ class HostDevice : public NullDevice {
   }
   bool has_mappable_memory() const override { return mappable; }
   absl::StatusOr<int> MappableFile(const std::byte*) const override { return 7; }
+  std::size_t queue_depth() const override { return depth; }
   bool has_programs() const override { return programs; }
   std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override {
     return std::make_unique<const HostProgram>(std::move(ops), live_programs_);
@@ -114,7 +123,7 @@ class HostDevice : public NullDevice {
     }
   }
 
-  static void Execute(const Work& work, WorkDone& done) {
+  void Execute(const Work& work, WorkDone& done) {
     if (const auto* write = std::get_if<HostToDevice>(&work)) {
       Copy(write->target, write->source, write->bytes);
     } else if (const auto* read = std::get_if<DeviceToHost>(&work)) {
@@ -124,9 +133,7 @@ class HostDevice : public NullDevice {
     } else {
       Execute(std::get<Op>(work));
     }
-    done({.status = {},
-          .device_time = std::chrono::microseconds(1),
-          .finished = std::chrono::steady_clock::now()});
+    done({.status = {}, .device_time = device_time, .finished = std::chrono::steady_clock::now()});
   }
 
   void WorkerLoop() {

@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::uint64_t kBufferBytes = 64;
 
-class DeepHostDevice : public HostDevice {
- public:
-  DeepHostDevice(int threads, std::size_t queue_depth)
-      : HostDevice(threads), queue_depth_(queue_depth) {}
-  std::size_t queue_depth() const override { return queue_depth_; }
-
- private:
-  const std::size_t queue_depth_;
-};
-
 // Touches `target` before and after it records one event and waits for another.
 std::vector<ProgramItem> ProgramOn(Address target, Event recorded, Event awaited) {
   const ops::Memset fill{.target = target, .bytes = kBufferBytes};
@@ -34,7 +24,8 @@ TEST_P(ThreadsTest, RandomWorkIsCalledBackOnceAndNeverDeadlocks) {
   constexpr int kCalls = 3000;
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(seed);
-  DeepHostDevice device(2, static_cast<std::size_t>(GetParam()));
+  HostDevice device(2);
+  device.depth = static_cast<std::size_t>(GetParam());
   auto context = *DeviceContext::Create(device, Unowned(device));
   std::vector<Stream> streams = {kDefaultStream};
   std::vector<Event> events;
@@ -131,7 +122,8 @@ TEST_P(ThreadsTest, RandomWorkIsCalledBackOnceAndNeverDeadlocks) {
 // A context that is closed while others use it calls everything back, once, and frees everything.
 TEST_P(ThreadsTest, CloseAmidstWorkCallsEverythingBackOnce) {
   for (int round = 0; round < 50; ++round) {
-    DeepHostDevice device(2, static_cast<std::size_t>(GetParam()));
+    HostDevice device(2);
+    device.depth = static_cast<std::size_t>(GetParam());
     std::atomic<int> submitted = 0;
     std::atomic<int> called = 0;
     const Outcome<bool> device_unused;

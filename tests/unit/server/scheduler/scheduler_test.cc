@@ -22,6 +22,9 @@ constexpr DeviceQueue kQueue{1};
 
 class SchedulerTest : public ::testing::Test {
  protected:
+  explicit SchedulerTest(std::size_t queue_depth = 1)
+      : SchedulerTest(std::make_unique<HostDevice>(), queue_depth) {}
+
   // Submits a copy to `flow`, whose end is written down under `name`.
   void Submit(Flow& flow, const std::string& name, DeviceQueue queue = kQueue) {
     flow.Submit(queue, copy_, [this, name](const WorkResult& result) {
@@ -34,10 +37,39 @@ class SchedulerTest : public ::testing::Test {
   const Work copy_ = HostToDevice{};
   const Work op_ = Op(ops::Memset{});
   std::vector<std::string> log_;
-  FaultyDevice device_{std::make_unique<HostDevice>()};
+  HostDevice* const host_;
+  FaultyDevice device_;
   Scheduler scheduler_{device_};
   const std::shared_ptr<Flow> a_ = scheduler_.AddFlow();
   const std::shared_ptr<Flow> b_ = scheduler_.AddFlow();
+
+ private:
+  SchedulerTest(std::unique_ptr<HostDevice> host, std::size_t queue_depth)
+      : host_(host.get()), device_(WithDepth(std::move(host), queue_depth)) {}
+
+  static std::unique_ptr<HostDevice> WithDepth(std::unique_ptr<HostDevice> host,
+                                               std::size_t queue_depth) {
+    host->depth = queue_depth;
+    return host;
+  }
+};
+
+class DeepSchedulerTest : public SchedulerTest {
+ protected:
+  static constexpr std::size_t kDepth = 8;
+
+  DeepSchedulerTest() : SchedulerTest(kDepth) {}
+
+  // How much of what `flow` submits now the device has, when its pieces took `device_time` before.
+  std::size_t HeldOf(Flow& flow, std::chrono::nanoseconds device_time) {
+    host_->device_time = device_time;
+    for (int i = 0; i < 50; ++i) Submit(flow, "before");
+    device_.CloseGate();
+    for (std::size_t i = 0; i < 2 * kDepth; ++i) Submit(flow, "held");
+    const std::size_t held = device_.held();
+    device_.OpenGate();
+    return held;
+  }
 };
 
 TEST_F(SchedulerTest, WorkOfAnIdleDeviceGoesToItAtOnce) {
@@ -54,6 +86,50 @@ TEST_F(SchedulerTest, TheDeviceHasOnePieceOfWorkAtATime) {
   EXPECT_EQ(device_.held(), 1u);
   device_.OpenGate();
   EXPECT_EQ(log_.size(), 3u);
+}
+
+TEST_F(DeepSchedulerTest, ADeviceIsGivenWhatKeepsItBusyForAMillisecond) {
+  EXPECT_EQ(a_->queue_depth(), kDepth);
+  EXPECT_EQ(HeldOf(*a_, std::chrono::microseconds(1)), kDepth);
+  EXPECT_EQ(HeldOf(*a_, std::chrono::microseconds(300)), 3u);
+  EXPECT_EQ(HeldOf(*a_, std::chrono::milliseconds(20)), 1u);
+  EXPECT_EQ(HeldOf(*a_, std::chrono::microseconds(1)), kDepth);
+}
+
+TEST_F(DeepSchedulerTest, WhatAFlowsFirstPieceTakesIsUnknownSoItGoesAlone) {
+  device_.CloseGate();
+  Submit(*a_, "a1");
+  Submit(*a_, "a2");
+  Submit(*b_, "b1");
+  EXPECT_EQ(device_.held(), 1u);
+  device_.OpenGate();
+  EXPECT_THAT(log_, ElementsAre("a1", "a2", "b1"));
+}
+
+// Both flows' pieces are short; yet neither can put more than the window in front of the other's.
+TEST_F(DeepSchedulerTest, FlowsTakeTurnsInTheWindow) {
+  HeldOf(*a_, std::chrono::microseconds(1));
+  HeldOf(*b_, std::chrono::microseconds(1));
+  log_.clear();
+  device_.CloseGate();
+  for (std::size_t i = 0; i < 2 * kDepth; ++i) Submit(*a_, "a");
+  for (int i = 0; i < 2; ++i) Submit(*b_, "b");
+  EXPECT_EQ(device_.held(), kDepth);
+  device_.OpenGate();
+  EXPECT_EQ(log_.size(), 2 * kDepth + 2);
+  EXPECT_EQ(log_[kDepth + 1], "b");
+  EXPECT_EQ(log_[kDepth + 3], "b");
+}
+
+TEST_F(DeepSchedulerTest, ALongPieceDoesNotJoinShortOnes) {
+  HeldOf(*a_, std::chrono::microseconds(1));
+  HeldOf(*b_, std::chrono::milliseconds(20));
+  device_.CloseGate();
+  Submit(*a_, "a1");
+  Submit(*b_, "b1");
+  Submit(*a_, "a2");
+  EXPECT_EQ(device_.held(), 1u);
+  device_.OpenGate();
 }
 
 TEST_F(SchedulerTest, FlowsTakeTurnsWhateverTheyHaveSubmittedBefore) {
