@@ -129,9 +129,9 @@ absl::Status RemoteBackend::TakeLateError(std::optional<Stream> stream, std::uin
 
 absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
   ACCELD_RETURN_IF_ERROR(Ready());
+  if (bytes == 0) return EmptyAllocation();
   // What nobody can map is not made.
   if (options.mappable && !channel().CanMap()) return NoMappableMemory();
-  if (bytes == 0) return EmptyAllocation();
   // The daemon chooses the address, since Alloc waits for it anyway.
   const Command alloc{
       .action = command::Alloc{.address = 0, .size_bytes = bytes, .mappable = options.mappable}};
@@ -209,9 +209,9 @@ absl::Status RemoteBackend::FreeHost(std::byte* data) {
 
 absl::StatusOr<std::uint64_t> RemoteBackend::SizeOfMappable(Address address,
                                                             std::string_view action) const {
-  if (!channel().CanMap()) return NoMappableMemory();
   ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<const Allocation> allocation,
                           addresses_.FindStart(address, action));
+  if (!channel().CanMap()) return NoMappableMemory();
   if (!mappable_.contains(address)) return NotMappable(address);
   return allocation->size_bytes();
 }

@@ -45,8 +45,8 @@ absl::Status DeviceContext::CheckOpen() const {
 
 absl::StatusOr<std::byte*> DeviceContext::AllocateOnDevice(std::uint64_t bytes,
                                                            const AllocOptions& options) {
-  if (options.mappable && !device_.has_mappable_memory()) return NoMappableMemory();
   if (bytes == 0) return EmptyAllocation();
+  if (options.mappable && !device_.has_mappable_memory()) return NoMappableMemory();
   return device_.Allocate(bytes, MemoryOptions{.mappable = options.mappable});
 }
 
@@ -128,9 +128,9 @@ absl::Status DeviceContext::Free(Address address) {
 absl::StatusOr<std::shared_ptr<const Allocation>> DeviceContext::FindMappable(
     Address address, std::string_view action) const {
   ACCELD_RETURN_IF_ERROR(CheckOpen());
-  if (!device_.has_mappable_memory()) return NoMappableMemory();
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<const Allocation> allocation,
                           addresses_.FindStart(address, action));
+  if (!device_.has_mappable_memory()) return NoMappableMemory();
   if (!mappable_.contains(address)) return NotMappable(address);
   return allocation;
 }
