@@ -131,6 +131,8 @@ Address ConformanceTest::Alloc(std::uint64_t bytes) {
 }
 
 Stream ConformanceTest::NewStream() {
+  uses_streams_ = true;
+  OrderUploads();
   const absl::StatusOr<Stream> stream = backend_->CreateStream();
   EXPECT_TRUE(IsOk(stream));
   return stream.ok() ? *stream : Stream{~std::uint64_t{0}};
@@ -144,6 +146,12 @@ Event ConformanceTest::NewEvent() {
 
 void ConformanceTest::Write(Address target, absl::Span<const std::byte> bytes) {
   EXPECT_TRUE(IsOk(backend_->CopyHtoD(target, bytes)));
+  OrderUploads();
+}
+
+void ConformanceTest::OrderUploads() {
+  if (!uses_streams_) return;
+  EXPECT_TRUE(IsOk(backend_->SynchronizeStream(kDefaultStream)));
 }
 
 void ConformanceTest::Read(absl::Span<std::byte> bytes, Address source,

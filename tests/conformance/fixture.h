@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -64,6 +65,7 @@ class ConformanceTest : public testing::Test {
   Address Alloc(std::uint64_t bytes);
   Stream NewStream();
   Event NewEvent();
+  // What a test writes so is there for every stream.
   void Write(Address target, absl::Span<const std::byte> bytes);
   void Read(absl::Span<std::byte> bytes, Address source, std::optional<Stream> stream);
 
@@ -102,11 +104,15 @@ class ConformanceTest : public testing::Test {
   Random random_;
 
  private:
+  // A copy to the device is ordered for its own stream, the default one, and not for others.
+  void OrderUploads();
+
   // Prints the seed with each failure.
   testing::ScopedTrace seed_trace_;
   std::unique_ptr<ComputeBackend> backend_;
   // What KeepBusy multiplies; allocated at first use.
   Address busy_matrices_ = 0;
+  std::atomic<bool> uses_streams_ = false;
 };
 
 }  // namespace acceld::conformance
