@@ -211,6 +211,7 @@ bool FakeCudaDriver::RunUpTo(StreamHandle stream, std::uint64_t position) {
     ++found->second.executed;
     if (task.is_work) now_ns_ += kWorkNs;
     task.run();
+    if (lost_) return false;
   }
 }
 
@@ -362,8 +363,22 @@ DriverStatus FakeCudaDriver::DestroyStream(StreamHandle stream) {
     Misuse("DestroyStream comes while the stream has work.");
   }
   if (!lost_) RunUpTo(stream, state->submitted);
-  streams_.erase(stream);
+  ForgetStream(stream);
   return status;
+}
+
+void FakeCudaDriver::ForgetStream(StreamHandle stream) {
+  streams_.erase(stream);
+  seen_.erase(stream);
+  for (auto& [other, state] : streams_) state.clock.erase(stream);
+  for (auto& [event, mark] : events_) {
+    if (mark != nullptr) mark->clock.erase(stream);
+  }
+  for (auto& [graph, state] : graphs_) {
+    state.launched.clock.erase(stream);
+    if (state.launched.stream == stream) state.launched = {};
+  }
+  for (auto& [data, block] : memory_) block.order.Forget(stream);
 }
 
 DriverStatus FakeCudaDriver::Synchronize(StreamHandle stream) {
@@ -481,7 +496,13 @@ DriverStatus FakeCudaDriver::Memset(StreamHandle stream, std::byte* target, std:
 }
 
 DriverStatus FakeCudaDriver::Launch(StreamHandle stream, const cuda::Kernel& kernel) {
-  return Submit("Launch", stream, {}, [kernel] { cuda::RunOnHost(kernel); });
+  return Submit("Launch", stream, {}, [this, kernel]() ACCELD_REQUIRES(mutex_) {
+    if (options_.loses && options_.loses(kernel)) {
+      lost_ = true;
+    } else {
+      cuda::RunOnHost(kernel);
+    }
+  });
 }
 
 }  // namespace acceld

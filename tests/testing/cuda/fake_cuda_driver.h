@@ -29,6 +29,11 @@ struct FakeCudaOptions {
   std::uint64_t memory_bytes = std::uint64_t{1} << 30;
   // Whether clients use memory in streams that they do not order, which is then no misuse.
   bool clients_race = false;
+  // Which kernels lose the card when they run.
+  std::function<bool(const cuda::Kernel&)> loses{};
+  // What every call of a library comes to; OK where it is there.
+  cuda::DriverStatus no_cublas{};
+  cuda::DriverStatus no_cudnn{};
   // Called with a sentence for every misuse; from then on the fake goes on as best it can.
   std::function<void(const std::string&)> on_misuse{};
 };
@@ -161,6 +166,8 @@ class FakeCudaDriver final : public cuda::Driver {
   // Counts a call; its fault, or the card's loss.
   cuda::DriverStatus Enter(std::string_view name) ACCELD_REQUIRES(mutex_);
   void Misuse(const std::string& what) const;
+  // Takes a stream that has ended out of all clocks, which would grow with every stream there was.
+  void ForgetStream(cuda::StreamHandle stream) ACCELD_REQUIRES(mutex_);
   StreamState* Find(cuda::StreamHandle stream, std::string_view name) ACCELD_REQUIRES(mutex_);
   std::shared_ptr<Mark>* Find(cuda::EventHandle event, std::string_view name)
       ACCELD_REQUIRES(mutex_);

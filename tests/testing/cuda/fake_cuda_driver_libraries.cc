@@ -20,6 +20,7 @@ constexpr std::uint64_t kConvolutionWorkspaceBytes = 1024;
 }  // namespace
 
 DriverStatus FakeCudaDriver::Gemm(StreamHandle stream, const cuda::GemmCall& call) {
+  if (!options_.no_cublas.ok()) return options_.no_cublas;
   const bool halves = call.type == cuda::GemmType::kF16 || call.type == cuda::GemmType::kBf16;
   const std::uint64_t c_bytes = call.type == cuda::GemmType::kF64 ? 8 : 4;
   const std::uint64_t factor_bytes = halves ? 2 : c_bytes;
@@ -50,6 +51,7 @@ DriverResult<cuda::ConvolutionPlan> FakeCudaDriver::PlanConvolution(
     const cuda::ConvolutionKey& key) {
   MutexLock lock(mutex_);
   if (DriverStatus status = Enter("PlanConvolution"); !status.ok()) return {.status = status};
+  if (!options_.no_cudnn.ok()) return {.status = options_.no_cudnn};
   const ConvolutionHandle plan{++last_handle_};
   plans_.emplace(plan, key);
   return {.value = {.handle = plan, .workspace_bytes = kConvolutionWorkspaceBytes}};

@@ -31,6 +31,11 @@ std::string_view AccessOrder::Add(const MemoryAccess& access, const StreamClock&
   return problem;
 }
 
+void AccessOrder::Forget(cuda::StreamHandle stream) {
+  std::erase_if(accesses_,
+                [stream](const MemoryAccess& access) { return access.stream == stream; });
+}
+
 bool AccessOrder::AllBefore(const StreamClock& clock) const {
   return std::all_of(accesses_.begin(), accesses_.end(),
                      [&clock](const MemoryAccess& access) { return Before(access, clock); });

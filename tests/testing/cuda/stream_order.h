@@ -37,6 +37,9 @@ class AccessOrder {
   std::string_view Add(const MemoryAccess& access, const StreamClock& clock,
                        const StreamClock& seen, bool races);
 
+  // The stream has ended: all its accesses are done.
+  void Forget(cuda::StreamHandle stream);
+
   // Whether every access is before `clock`.
   bool AllBefore(const StreamClock& clock) const;
 
