@@ -17,14 +17,17 @@ DriverStatus SharedLibrary::Open(std::string file, std::string package) {
   constexpr int kMode = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
   handle_ = dlopen(file_.c_str(), kMode);
   if (handle_ != nullptr) return {};
-  const std::string reason = dlerror();
-  handle_ = dlopen(fmt::format("{}{}", kToolkitLibraries, file_).c_str(), kMode);
+  const std::string by_name = dlerror();
+  const std::string path = kToolkitLibraries + file_;
+  handle_ = dlopen(path.c_str(), kMode);
   if (handle_ != nullptr) return {};
+  const std::string by_path = dlerror();
   return {.code = DriverCode::kMissing,
           .call = "dlopen",
-          .detail = fmt::format("The library {} cannot be opened ({}); install {}, or name its "
+          .detail = fmt::format("The library {0} cannot be opened, neither where the system looks "
+                                "for libraries ({2}) nor as {1} ({3}); install {4}, or name its "
                                 "folder in LD_LIBRARY_PATH.",
-                                file_, reason, package_)};
+                                file_, path, by_name, by_path, package_)};
 }
 
 DriverStatus SharedLibrary::NoFunction(const char* name) const {

@@ -16,8 +16,10 @@ TEST(SharedLibraryTest, SaysWhichFileIsMissingAndWhatToInstall) {
   const DriverStatus status = library.Open("libnowhere.so.9", "Nowhere 9");
   EXPECT_EQ(status.code, DriverCode::kMissing);
   EXPECT_THAT(status.detail,
-              testing::MatchesRegex("The library libnowhere.so.9 cannot be opened \\(.*\\); "
-                                    "install Nowhere 9, or name its folder in LD_LIBRARY_PATH\\."));
+              testing::MatchesRegex(
+                  "The library libnowhere.so.9 cannot be opened, neither where the system looks "
+                  "for libraries \\(.*\\) nor as /usr/local/cuda/lib64/libnowhere.so.9 \\(.*\\); "
+                  "install Nowhere 9, or name its folder in LD_LIBRARY_PATH\\."));
 }
 
 TEST(SharedLibraryTest, FindsFunctionsAndSaysWhichIsMissing) {
