@@ -1,7 +1,6 @@
 // What clients hear when the daemon loses a device, on every transport.
 
-#include <unistd.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,7 +17,7 @@ namespace {
 using testing::DaemonProcess;
 using ::testing::HasSubstr;
 
-constexpr char kAcceldWithCard[] = "tests/testing/acceld_with_card";
+constexpr char kFakeCard[] = "--plugin_folder=tests/testing/plugins/fake_card";
 constexpr std::uint64_t kBytes = 1 << 20;
 // As the README says.
 constexpr int kExitDeviceLost = 3;
@@ -33,8 +32,14 @@ class DeviceLossTest : public ::testing::TestWithParam<const char*> {
     return backend;
   }
 
-  const std::unique_ptr<DaemonProcess> daemon_ =
-      DaemonProcess::Start({}, std::nullopt, kAcceldWithCard);
+  static std::unique_ptr<DaemonProcess> Start() {
+    setenv("ACCELD_FAKE_CARD_LOST_BY", "softmax", /*replace=*/1);
+    auto daemon = DaemonProcess::Start({kFakeCard});
+    unsetenv("ACCELD_FAKE_CARD_LOST_BY");
+    return daemon;
+  }
+
+  const std::unique_ptr<DaemonProcess> daemon_ = Start();
 };
 
 void ExpectLost(const absl::Status& status) {
