@@ -38,7 +38,8 @@ class CudaPlugin(unittest.TestCase):
 
             text = run("info")
             self.assertRegex(text, r"(?m)^cpu +yes")
-            self.assertIn("0 failed", run("selftest"))
+            self.selftest = run("selftest")
+            self.assertIn(" 0 wrong, 0 failed", self.selftest)
             self.assertTrue(running.is_alive())
             lines = [line for line in text.split("\n") if line.startswith("cuda ")]
             self.assertEqual(len(lines), 1, text)
@@ -100,6 +101,18 @@ class CudaPlugin(unittest.TestCase):
         self.assertIn("found devices by a plugin", log)
         self.assertIn("cuda device 0 (test card) computes a gemm of f32 wrong", log)
         self.assertIn("cpu device 0: chosen", log)
+
+    def test_a_card_without_its_libraries(self):
+        folder = f"{PLUGINS}/fake_card"
+        line, log = self.info(folder, ACCELD_FAKE_CARD_LACKS="cublas,cudnn")
+        self.assertRegex(line, "^cuda +yes")
+        self.assertIn("cuda device 0: chosen", log)
+        unsupported = [line for line in self.selftest.split("\n") if " unsupported: " in line]
+        ops = {line.split()[0] for line in unsupported}
+        self.assertEqual({op for op in ops if "gemm" not in op and "conv2d" not in op}, set())
+        for line in unsupported:
+            library = "libcudnn.so.0" if "conv2d" in line else "libcublas.so.0"
+            self.assertIn(f"The library {library} cannot be opened", line)
 
 
 if __name__ == "__main__":
