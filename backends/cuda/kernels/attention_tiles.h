@@ -27,7 +27,7 @@ struct AttentionShape {
   }
 };
 
-// Rows and columns of a tile.
+// Keys of a tile, its columns, and its rows where there are queries enough.
 inline constexpr int kTile = 64;
 // Four more than a row, so that rows begin in different banks, and still at aligned addresses.
 inline constexpr int kPitch = kTile + 4;
@@ -36,29 +36,32 @@ inline constexpr int kPitch = kTile + 4;
 inline constexpr int kThreadColumns = 16;
 inline constexpr int kThreadRows = 8;
 inline constexpr int kAttentionThreads = kThreadColumns * kThreadRows;
-// A thread's share of a tile.
-inline constexpr int kRows = kTile / kThreadRows;
+// A thread's columns of a tile; of a tile with so many rows it has every kThreadRows-th.
 inline constexpr int kColumns = kTile / kThreadColumns;
 static_assert(kColumns == kVectorLength);
-// For what is done row by row, two threads share a row.
-inline constexpr int kHalves = 2;
-static_assert(kAttentionThreads == kHalves * kTile);
 
+// For `kQueries` queries at a time.
+template <int kQueries>
 struct alignas(16) AttentionShared {
+  // For what is done row by row, so many threads share a row.
+  static constexpr int kShares = kAttentionThreads / kQueries;
+  static constexpr int kShareColumns = kTile / kShares;
+  static_assert(kShareColumns % kVectorLength == 0);
+
   // Queries, then scores and weights.
-  float left[kTile][kPitch];
+  float left[kQueries][kPitch];
   // Keys, then values.
   float right[kTile][kPitch];
   // Of each query: the largest score so far, and the sum of the exponentials relative to it.
-  float largest[kTile];
-  double sum[kTile];
-  // Of this tile of keys, by half of the row.
-  float tile_largest[kHalves][kTile];
-  float tile_sum[kHalves][kTile];
+  float largest[kQueries];
+  double sum[kQueries];
+  // Of this tile of keys, by share of the row.
+  float tile_largest[kShares][kQueries];
+  float tile_sum[kShares][kQueries];
   // What outputs and sum are scaled by before this tile is taken in.
-  float factor[kTile];
+  float factor[kQueries];
 };
-static_assert(sizeof(AttentionShared) <= kMaxSharedBytes);
+static_assert(sizeof(AttentionShared<kTile>) <= kMaxSharedBytes);
 
 ACCELD_HOST_DEVICE int RowOf(int thread, int i) {
   return thread / kThreadColumns + i * kThreadRows;
@@ -100,11 +103,12 @@ class SeenKeys {
 
 // tile[i][j] = source[i * pitch + j] for i below `rows` and j below `columns`, 0 beyond. Rows begin
 // at aligned addresses, and `columns` is a multiple of 4.
+template <int kTileRows>
 ACCELD_HOST_DEVICE void LoadVectors(int thread, const float* source, std::int64_t pitch, int rows,
-                                    int columns, float (&tile)[kTile][kPitch]) {
+                                    int columns, float (&tile)[kTileRows][kPitch]) {
   const int column = FirstColumnOf(thread);
   ACCELD_UNROLL
-  for (int i = 0; i < kRows; ++i) {
+  for (int i = 0; i < kTileRows / kThreadRows; ++i) {
     const int row = RowOf(thread, i);
     Float4 v{};
     if (row < rows && column < columns) v = LoadVector(source + row * pitch + column);
@@ -113,9 +117,10 @@ ACCELD_HOST_DEVICE void LoadVectors(int thread, const float* source, std::int64_
 }
 
 // The same, of any alignment and any `columns`.
+template <int kTileRows>
 ACCELD_HOST_DEVICE void LoadElements(int thread, const float* source, std::int64_t pitch, int rows,
-                                     int columns, float (&tile)[kTile][kPitch]) {
-  for (int i = 0; i < kRows; ++i) {
+                                     int columns, float (&tile)[kTileRows][kPitch]) {
+  for (int i = 0; i < kTileRows / kThreadRows; ++i) {
     const int row = RowOf(thread, i);
     ACCELD_UNROLL
     for (int j = 0; j < kColumns; ++j) {
@@ -126,9 +131,12 @@ ACCELD_HOST_DEVICE void LoadElements(int thread, const float* source, std::int64
 }
 
 // product += left right^T, over the first `depth` columns of both.
-ACCELD_HOST_DEVICE void MultiplyByRows(int thread, int depth, const float (&left)[kTile][kPitch],
+template <int kTileRows, int kRows>
+ACCELD_HOST_DEVICE void MultiplyByRows(int thread, int depth,
+                                       const float (&left)[kTileRows][kPitch],
                                        const float (&right)[kTile][kPitch],
                                        float (&product)[kRows][kColumns]) {
+  static_assert(kRows * kThreadRows == kTileRows);
   for (int d = 0; d < depth; d += kVectorLength) {
     Float4 columns[kColumns];
     ACCELD_UNROLL
@@ -147,11 +155,12 @@ ACCELD_HOST_DEVICE void MultiplyByRows(int thread, int depth, const float (&left
 
 // product += left right. Masked, a row takes only the rows of `right` that it sees: a weight of
 // zero would still spread a NaN.
-template <bool kMasked>
+template <bool kMasked, int kTileRows, int kRows>
 ACCELD_HOST_DEVICE void MultiplyByColumns(int thread, const SeenKeys& seen,
-                                          const float (&left)[kTile][kPitch],
+                                          const float (&left)[kTileRows][kPitch],
                                           const float (&right)[kTile][kPitch],
                                           float (&product)[kRows][kColumns]) {
+  static_assert(kRows * kThreadRows == kTileRows);
   for (int d = 0; d < kTile; d += kVectorLength) {
     Float4 rows[kVectorLength];
     ACCELD_UNROLL
@@ -171,35 +180,44 @@ ACCELD_HOST_DEVICE void MultiplyByColumns(int thread, const SeenKeys& seen,
   }
 }
 
-// Of the thread's half of a row of scores.
-ACCELD_HOST_DEVICE void FindLargest(int thread, AttentionShared& shared) {
-  const int row = thread % kTile;
-  const int half = thread / kTile;
+// Of the thread's share of a row of scores.
+template <int kQueries>
+ACCELD_HOST_DEVICE void FindLargest(int thread, AttentionShared<kQueries>& shared) {
+  constexpr int kShareColumns = AttentionShared<kQueries>::kShareColumns;
+  const int row = thread % kQueries;
+  const int share = thread / kQueries;
   float largest = -INFINITY;
-  for (int c = 0; c < kTile / kHalves; c += kVectorLength) {
-    const Float4 scores = LoadVector(&shared.left[row][half * (kTile / kHalves) + c]);
+  for (int c = 0; c < kShareColumns; c += kVectorLength) {
+    const Float4 scores = LoadVector(&shared.left[row][share * kShareColumns + c]);
     ACCELD_UNROLL
     for (const float score : scores.x) largest = MaxNumber(largest, score);
   }
-  shared.tile_largest[half][row] = largest;
+  shared.tile_largest[share][row] = largest;
 }
 
-ACCELD_HOST_DEVICE float LargestSoFar(int row, const AttentionShared& shared) {
-  return MaxNumber(shared.largest[row],
-                   MaxNumber(shared.tile_largest[0][row], shared.tile_largest[1][row]));
+template <int kQueries>
+ACCELD_HOST_DEVICE float LargestSoFar(int row, const AttentionShared<kQueries>& shared) {
+  float largest = shared.largest[row];
+  ACCELD_UNROLL
+  for (int share = 0; share < AttentionShared<kQueries>::kShares; ++share) {
+    largest = MaxNumber(largest, shared.tile_largest[share][row]);
+  }
+  return largest;
 }
 
-// Turns the thread's half of a row of scores into weights.
-ACCELD_HOST_DEVICE void Exponentiate(int thread, AttentionShared& shared) {
-  const int row = thread % kTile;
-  const int half = thread / kTile;
+// Turns the thread's share of a row of scores into weights.
+template <int kQueries>
+ACCELD_HOST_DEVICE void Exponentiate(int thread, AttentionShared<kQueries>& shared) {
+  constexpr int kShareColumns = AttentionShared<kQueries>::kShareColumns;
+  const int row = thread % kQueries;
+  const int share = thread / kQueries;
   const float largest = LargestSoFar(row, shared);
   // While every score is minus infinity, infinity - infinity would make a NaN of weights that a
   // later score may turn to zero.
   const float shift = largest == -INFINITY ? 0 : largest;
   float sum = 0;
-  for (int c = 0; c < kTile / kHalves; c += kVectorLength) {
-    float* const at = &shared.left[row][half * (kTile / kHalves) + c];
+  for (int c = 0; c < kShareColumns; c += kVectorLength) {
+    float* const at = &shared.left[row][share * kShareColumns + c];
     Float4 weights = LoadVector(at);
     ACCELD_UNROLL
     for (float& weight : weights.x) {
@@ -208,16 +226,20 @@ ACCELD_HOST_DEVICE void Exponentiate(int thread, AttentionShared& shared) {
     }
     StoreVector(at, weights);
   }
-  shared.tile_sum[half][row] = sum;
-  if (half == 0) shared.factor[row] = std::exp(shared.largest[row] - shift);
+  shared.tile_sum[share][row] = sum;
+  if (share == 0) shared.factor[row] = std::exp(shared.largest[row] - shift);
 }
 
 // The tile's largest score and sum into those of the row so far.
-ACCELD_HOST_DEVICE void TakeIn(int row, AttentionShared& shared) {
+template <int kQueries>
+ACCELD_HOST_DEVICE void TakeIn(int row, AttentionShared<kQueries>& shared) {
   shared.largest[row] = LargestSoFar(row, shared);
-  shared.sum[row] = shared.sum[row] * static_cast<double>(shared.factor[row]) +
-                    static_cast<double>(shared.tile_sum[0][row]) +
-                    static_cast<double>(shared.tile_sum[1][row]);
+  double sum = shared.sum[row] * static_cast<double>(shared.factor[row]);
+  ACCELD_UNROLL
+  for (int share = 0; share < AttentionShared<kQueries>::kShares; ++share) {
+    sum += static_cast<double>(shared.tile_sum[share][row]);
+  }
+  shared.sum[row] = sum;
 }
 
 }  // namespace acceld::cuda

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "backends/cuda/kernels/attention.h"
+#include "backends/cuda/kernels/attention_merge.h"
 #include "backends/cuda/kernels/binary.h"
 #include "backends/cuda/kernels/copy_rows.h"
 #include "backends/cuda/kernels/grid.h"
@@ -19,7 +20,8 @@ namespace acceld::cuda {
 struct Kernel final
     : std::variant<UnaryKernel, BinaryKernel, CopyRowsKernel, ScaleKernel<float>,
                    ScaleKernel<double>, RoundKernel, ReduceKernel<float>, ReduceKernel<double>,
-                   SoftmaxKernel, AttentionKernel<64>, AttentionKernel<128>, AttentionKernel<256>> {
+                   SoftmaxKernel, AttentionKernel<64>, AttentionKernel<128>, AttentionKernel<256>,
+                   FewQueriesAttentionKernel, AttentionMergeKernel> {
   using variant::variant;
 };
 
