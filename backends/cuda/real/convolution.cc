@@ -10,24 +10,13 @@ constexpr std::size_t kMaxWorkspaceBytes = std::size_t{1} << 30;
 
 int ToInt(std::int64_t size) { return static_cast<int>(size); }
 
-// Winograd's method on tiles of 4 x 4 loses more than a digit (Lavin and Gray, 2016, table 6).
-bool IsExactEnough(cudnnConvolutionFwdAlgo_t algorithm) {
-  return algorithm != CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
-}
-bool IsExactEnough(cudnnConvolutionBwdDataAlgo_t algorithm) {
-  return algorithm != CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED;
-}
-bool IsExactEnough(cudnnConvolutionBwdFilterAlgo_t algorithm) {
-  return algorithm != CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED;
-}
-
 // Appends what may be used of the first `count` of `results`.
 template <typename Results, typename Offers>
 void Keep(const Results& results, int count, Offers& offers) {
   for (int i = 0; i < count; ++i) {
     const auto& result = results[static_cast<std::size_t>(i)];
     if (result.status != CUDNN_STATUS_SUCCESS || result.determinism != CUDNN_DETERMINISTIC ||
-        !IsExactEnough(result.algo)) {
+        !KeepsNeighboursApart(result.algo)) {
       continue;
     }
     offers.algorithms[static_cast<std::size_t>(offers.count++)] = static_cast<int>(result.algo);
@@ -35,6 +24,24 @@ void Keep(const Results& results, int count, Offers& offers) {
 }
 
 }  // namespace
+
+bool KeepsNeighboursApart(cudnnConvolutionFwdAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_GEMM ||
+         algorithm == CUDNN_CONVOLUTION_FWD_ALGO_DIRECT;
+}
+
+bool KeepsNeighboursApart(cudnnConvolutionBwdDataAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_0 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
+}
+
+bool KeepsNeighboursApart(cudnnConvolutionBwdFilterAlgo_t algorithm) {
+  return algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1 ||
+         algorithm == CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3;
+}
 
 Convolution::~Convolution() {
   if (convolution_ != nullptr) (void)functions_.destroy_convolution(convolution_);

@@ -42,6 +42,29 @@ TEST(CublasTest, HasEveryFunction) {
   EXPECT_THAT(status.call, testing::StartsWith(status.ok() ? "" : "cublas"));
 }
 
+TEST(ConvolutionTest, LeavesOutWhatMixesNeighbours) {
+  EXPECT_TRUE(KeepsNeighboursApart(CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM));
+  EXPECT_TRUE(KeepsNeighboursApart(CUDNN_CONVOLUTION_BWD_DATA_ALGO_1));
+  EXPECT_TRUE(KeepsNeighboursApart(CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1));
+  for (const auto algorithm :
+       {CUDNN_CONVOLUTION_FWD_ALGO_FFT, CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING,
+        CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED}) {
+    EXPECT_FALSE(KeepsNeighboursApart(algorithm)) << algorithm;
+  }
+  for (const auto algorithm :
+       {CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING,
+        CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD,
+        CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED}) {
+    EXPECT_FALSE(KeepsNeighboursApart(algorithm)) << algorithm;
+  }
+  for (const auto algorithm :
+       {CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING,
+        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD,
+        CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED}) {
+    EXPECT_FALSE(KeepsNeighboursApart(algorithm)) << algorithm;
+  }
+}
+
 class CudnnTest : public testing::Test {
  protected:
   void SetUp() override {
