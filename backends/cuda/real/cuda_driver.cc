@@ -9,6 +9,7 @@
 #include "backends/cuda/real/cublas.h"
 #include "backends/cuda/real/cuda_errors.h"
 #include "backends/cuda/real/cudnn.h"
+#include "backends/cuda/real/exclusion.h"
 #include "backends/cuda/real/launch.h"
 #include "fmt/format.h"
 
@@ -85,7 +86,9 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus TrimPool() override {
+    device_waits_.Begin();
     DriverStatus status = Call("cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
+    device_waits_.End();
     if (!status.ok()) return status;
     return ToDriverStatus("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool_, 0));
   }
@@ -216,15 +219,19 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus BeginCapture(StreamHandle stream) override {
-    return Call("cudaStreamBeginCapture", [&] {
+    captures_.Begin();
+    DriverStatus status = Call("cudaStreamBeginCapture", [&] {
       return cudaStreamBeginCapture(ToCuda(stream), cudaStreamCaptureModeThreadLocal);
     });
+    if (!status.ok()) captures_.End();
+    return status;
   }
 
   DriverResult<GraphHandle> EndCapture(StreamHandle stream) override {
     cudaGraph_t graph = nullptr;
     DriverStatus status =
         Call("cudaStreamEndCapture", [&] { return cudaStreamEndCapture(ToCuda(stream), &graph); });
+    captures_.End();
     if (!status.ok()) return {.status = std::move(status)};
     cudaGraphExec_t executable = nullptr;
     status = ToDriverStatus("cudaGraphInstantiate", cudaGraphInstantiate(&executable, graph, 0));
@@ -283,6 +290,11 @@ class CudaDriver final : public Driver {
   const DeviceInfo info_;
   const std::uint64_t gemm_workspace_bytes_;
   cudaMemPool_t pool_ = nullptr;
+  // While a stream captures, CUDA does not let the whole device be waited for, and the attempt ends
+  // the capture.
+  Exclusion exclusion_;
+  Exclusion::Side captures_{exclusion_, 0};
+  Exclusion::Side device_waits_{exclusion_, 1};
   Cublas cublas_;
   Cudnn cudnn_;
 };
