@@ -31,6 +31,7 @@ DriverCode ToCode(cudaError_t error) {
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorMisalignedAddress:
+    case cudaErrorMpsClientTerminated:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorTensorMemoryLeak:
       return DriverCode::kDeviceLost;
