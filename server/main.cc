@@ -53,7 +53,9 @@ void KeepFreedMemory() {
 void AddPlugins(const acceld::Config& config, acceld::Registry& registry) {
   std::vector<std::string> folders{config.plugin_folder};
   if (config.plugin_folder.empty()) folders = acceld::DefaultPluginFolders();
-  const auto plugins = acceld::RegisterPlugins(folders, registry);
+  const auto plugins = acceld::RegisterPlugins(
+      folders, registry,
+      {{acceld::BackendKind::kCuda, {.memory_limit_bytes = config.cuda_memory_limit_bytes}}});
   registry.ProbeAll();
   acceld::Log(acceld::LogLevel::kDebug, "looked for plugins",
               {{"folders", fmt::format("{}", fmt::join(folders, ","))}, {"found", plugins.size()}});

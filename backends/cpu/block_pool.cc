@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backends/cpu/zeroed_memory.h"
+#include "backends/memory/alignment.h"
 
 namespace acceld {
 namespace {

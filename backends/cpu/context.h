@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "backends/cpu/memory_budget.h"
+#include "backends/memory/memory_budget.h"
 
 namespace acceld {
 

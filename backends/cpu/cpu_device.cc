@@ -58,8 +58,7 @@ class CpuDevice final : public Device {
 
   MemoryUsage memory() const override {
     const MemoryBudget& budget = memory_.budget();
-    return {.total_bytes = budget.limit_bytes(),
-            .free_bytes = budget.limit_bytes() - budget.used_bytes()};
+    return {.total_bytes = budget.limit_bytes(), .free_bytes = budget.left_bytes()};
   }
 
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/memory/alignment.h"
+
 namespace acceld {
 namespace {
 

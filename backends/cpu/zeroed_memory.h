@@ -6,14 +6,6 @@
 
 namespace acceld {
 
-// Every allocation starts at a multiple of this, and takes a multiple of it.
-inline constexpr std::uint64_t kMemoryAlignment = 256;
-
-// `bytes` rounded up to what an allocation takes. `bytes` is at most 2^62.
-constexpr std::uint64_t RoundUpToAlignment(std::uint64_t bytes) {
-  return (bytes + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-}
-
 // Memory that reads as zero; null where there is none. `bytes` is at least 1.
 std::byte* AllocateZeroed(std::uint64_t bytes);
 

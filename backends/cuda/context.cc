@@ -8,6 +8,7 @@
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/pool_allocation.h"
+#include "backends/cuda/stream_workspace.h"
 
 namespace acceld::cuda {
 
@@ -16,6 +17,9 @@ CudaContext::~CudaContext() {
 }
 
 absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
+  ACCELD_RETURN_IF_ERROR(counted_->Add(bytes, resources_.workspace_bytes));
+  // Then other streams' is waited for.
+  if (counted_->exceeds_budget()) (void)driver_.TrimPool();
   const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   allocated_.push_back(data.value);
@@ -52,8 +56,16 @@ absl::Status CudaContext::CopyOnDevice(std::byte* target, const std::byte* sourc
   return Submitted([&] { return driver_.CopyOnDevice(stream_, target, source, bytes); });
 }
 
+absl::StatusOr<std::byte*> CudaContext::LibraryWorkspace(std::uint64_t bytes) {
+  if (bytes > library_workspace_.size()) {
+    ACCELD_ASSIGN_OR_RETURN(std::byte* const data, Workspace(bytes));
+    library_workspace_ = absl::MakeSpan(data, bytes);
+  }
+  return library_workspace_.data();
+}
+
 absl::Status CudaContext::Gemm(GemmCall call) {
-  ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(driver_.GemmWorkspaceBytes()));
+  ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(driver_.GemmWorkspaceBytes()));
   return Submitted([&] { return driver_.Gemm(stream_, call); });
 }
 
@@ -61,7 +73,7 @@ absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall
   DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
   if (!plan.ok()) return ToStatus(plan.status, driver_.info());
   if (plan.value->workspace_bytes > 0) {
-    ACCELD_ASSIGN_OR_RETURN(call.workspace, Workspace(plan.value->workspace_bytes));
+    ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(plan.value->workspace_bytes));
   }
   resources_.kept.push_back(plan.value);
   return Submitted([&] { return driver_.RunConvolution(stream_, plan.value->handle, call); });

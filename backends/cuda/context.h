@@ -19,22 +19,31 @@ namespace acceld::cuda {
 
 class PinnedPool;
 class PlanCache;
+class StreamWorkspace;
 
 // What an op that was submitted uses until its work is done, besides device memory.
 struct OpResources {
   // Of the pinned pool.
   std::vector<std::byte*> pinned{};
   std::vector<std::shared_ptr<const void>> kept{};
+  // What the budget counts for it, which is to be told when it is done.
+  std::uint64_t workspace_bytes = 0;
 };
 
 // Lives while one op is submitted, on that thread.
 class CudaContext {
  public:
   // All outlive the context. What the work uses until it is done goes to `resources`. Without a
-  // stream, an op only takes what it needs, and submits nothing.
+  // stream, an op only takes what it needs, and submits nothing. `counted` is null where Workspace
+  // is overridden.
   CudaContext(Driver& driver, StreamHandle stream, PlanCache& plans, PinnedPool& pinned,
-              OpResources& resources)
-      : driver_(driver), stream_(stream), plans_(plans), pinned_(pinned), resources_(resources) {}
+              StreamWorkspace* counted, OpResources& resources)
+      : driver_(driver),
+        stream_(stream),
+        plans_(plans),
+        pinned_(pinned),
+        counted_(counted),
+        resources_(resources) {}
   // Gives the workspace back, in the stream's order.
   virtual ~CudaContext();
   CudaContext(const CudaContext&) = delete;
@@ -44,7 +53,7 @@ class CudaContext {
   StreamHandle stream() const { return stream_; }
 
   // Device memory that is the op's until its work is done, aligned to 256 bytes; its contents are
-  // undefined. Out of memory where the device has no more.
+  // undefined. Out of memory where the device or its budget has no more.
   virtual absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
 
   // Workspace that holds a copy of `source`, which is not used after the call. Not empty.
@@ -53,12 +62,17 @@ class CudaContext {
   absl::Status Launch(const Kernel& kernel);
   absl::Status Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes);
   absl::Status CopyOnDevice(std::byte* target, const std::byte* source, std::uint64_t bytes);
-  // With a workspace of this call's own.
+  // Calls of libraries, whose workspace those of one op use in turn.
   absl::Status Gemm(GemmCall call);
-  // By a plan that is kept for the next time, with its workspace.
+  // By a plan that is kept for the next time.
   absl::Status Convolution(const ConvolutionKey& key, ConvolutionCall call);
 
+ protected:
+  // What comes next is another op's.
+  void ForgetLibraryWorkspace() { library_workspace_ = {}; }
+
  private:
+  absl::StatusOr<std::byte*> LibraryWorkspace(std::uint64_t bytes);
   // What `submit`, a call of the driver, comes to.
   template <typename Submit>
   absl::Status Submitted(Submit submit);
@@ -67,8 +81,10 @@ class CudaContext {
   const StreamHandle stream_;
   PlanCache& plans_;
   PinnedPool& pinned_;
+  StreamWorkspace* const counted_;
   OpResources& resources_;
   std::vector<std::byte*> allocated_;
+  absl::Span<std::byte> library_workspace_;
 };
 
 }  // namespace acceld::cuda

@@ -1,5 +1,6 @@
 #include "backends/cuda/cuda_device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -20,8 +21,10 @@ constexpr std::size_t kQueueDepth = 32;
 
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(std::unique_ptr<Driver> driver)
-      : driver_(std::move(driver)), parts_(*driver_) {}
+  CudaDevice(std::unique_ptr<Driver> driver, const CudaOptions& options)
+      : driver_(std::move(driver)),
+        info_(Limited(driver_->info(), options)),
+        parts_(*driver_, info_.total_memory_bytes) {}
 
   absl::Status Init() override {
     MutexLock lock(mutex_);
@@ -33,7 +36,7 @@ class CudaDevice final : public Device {
     return absl::OkStatus();
   }
 
-  const DeviceInfo& info() const override { return driver_->info(); }
+  const DeviceInfo& info() const override { return info_; }
   OpSet supported_ops() const override { return kOps.supported_ops(); }
 
   MemoryUsage memory() const override { return parts_.memory.Usage(); }
@@ -126,6 +129,7 @@ class CudaDevice final : public Device {
   }
 
   const std::unique_ptr<Driver> driver_;
+  const DeviceInfo info_;
   DeviceParts parts_;
   Mutex mutex_;
   bool initialized_ ACCELD_GUARDED_BY(mutex_) = false;
@@ -137,8 +141,15 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver) {
-  return std::make_unique<CudaDevice>(std::move(driver));
+DeviceInfo Limited(DeviceInfo card, const CudaOptions& options) {
+  if (options.memory_limit_bytes == 0) return card;
+  card.total_memory_bytes = std::min(card.total_memory_bytes, options.memory_limit_bytes);
+  card.free_memory_bytes = std::min(card.free_memory_bytes, card.total_memory_bytes);
+  return card;
+}
+
+std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver, const CudaOptions& options) {
+  return std::make_unique<CudaDevice>(std::move(driver), options);
 }
 
 }  // namespace acceld::cuda

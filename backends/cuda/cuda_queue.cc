@@ -102,7 +102,8 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle) {
 }
 
 absl::Status CudaQueue::SubmitOp(const Op& op, Item& item) {
-  CudaContext context(parts_.driver, stream_, parts_.plans, parts_.pinned, item.resources);
+  CudaContext context(parts_.driver, stream_, parts_.plans, parts_.pinned, &workspace_,
+                      item.resources);
   return RunOp(op, context);
 }
 
@@ -220,6 +221,7 @@ void CudaQueue::Complete(Item item) {
   }
   item.staged.reset();
   for (std::byte* block : item.resources.pinned) parts_.pinned.GiveBack(block);
+  workspace_.End(item.resources.workspace_bytes);
   item.resources = {};
   item.start = nullptr;
   item.end = nullptr;

@@ -21,6 +21,7 @@
 #include "backends/cuda/pinned_ranges.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/staged_copy.h"
+#include "backends/cuda/stream_workspace.h"
 #include "backends/device.h"
 #include "backends/kernel_table.h"
 
@@ -29,7 +30,8 @@ namespace acceld::cuda {
 // What the queues of a device share.
 struct DeviceParts {
   // `driver` outlives it.
-  explicit DeviceParts(Driver& the_driver) : driver(the_driver) {}
+  DeviceParts(Driver& the_driver, std::uint64_t memory_limit_bytes)
+      : driver(the_driver), memory(the_driver, memory_limit_bytes) {}
 
   Driver& driver;
   DeviceHealth health;
@@ -37,7 +39,7 @@ struct DeviceParts {
   PinnedPool pinned{driver};
   EventPool events{driver};
   PlanCache plans{driver};
-  DeviceMemory memory{driver};
+  DeviceMemory memory;
   GraphCache graphs{driver, memory, plans, pinned};
 };
 
@@ -99,6 +101,7 @@ class CudaQueue {
 
   DeviceParts& parts_;
   const StreamHandle stream_;
+  StreamWorkspace workspace_{parts_.memory.budget()};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.

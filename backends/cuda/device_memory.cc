@@ -1,6 +1,6 @@
 #include "backends/cuda/device_memory.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "backends/core/status.h"
 #include "backends/cuda/driver_status.h"
@@ -31,18 +31,32 @@ absl::Status DeviceMemory::Init() {
   return absl::OkStatus();
 }
 
+absl::Status DeviceMemory::Reserve(std::uint64_t bytes) {
+  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
+  // Then workspace of what runs is waited for.
+  if (budget_.used_bytes() > budget_.limit_bytes()) (void)driver_.TrimPool();
+  return absl::OkStatus();
+}
+
+absl::Status DeviceMemory::OutOfCard(std::uint64_t bytes) const {
+  const DriverResult<CardMemory> card = driver_.Memory();
+  if (!card.ok()) return ToStatus(card.status, driver_.info());
+  return OutOfMemory(fmt::format(
+      "An allocation of {} bytes exceeds what cuda device {} ({}) has: {} bytes free of {}.", bytes,
+      driver_.info().ordinal, driver_.info().name, card.value.free_bytes, card.value.total_bytes));
+}
+
 absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
-  const auto out_of_memory = [&] {
-    const MemoryUsage usage = Usage();
-    return OutOfMemory(fmt::format(
-        "An allocation of {} bytes exceeds what cuda device {} ({}) has: {} bytes free of {}.",
-        bytes, driver_.info().ordinal, driver_.info().name, usage.free_bytes, usage.total_bytes));
-  };
-  // The driver rounds sizes up; what the card cannot have is not even tried.
-  if (bytes > driver_.info().total_memory_bytes) return out_of_memory();
+  ACCELD_RETURN_IF_ERROR(Reserve(bytes));
+  absl::StatusOr<std::byte*> data = AllocateZeroed(bytes);
+  if (!data.ok()) budget_.Release(bytes);
+  return data;
+}
+
+absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroed(std::uint64_t bytes) {
   MutexLock lock(mutex_);
   const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
-  if (data.status.code == DriverCode::kOutOfMemory) return out_of_memory();
+  if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   DriverStatus status = driver_.Memset(stream_, data.value, 0, bytes);
   if (status.ok()) status = driver_.Record(zeroed_, stream_);
@@ -51,31 +65,35 @@ absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
     return ToStatus(status, driver_.info());
   }
   records_.fetch_add(1, std::memory_order_release);
-  used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   return data.value;
 }
 
-DriverResult<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::uint64_t bytes) {
-  DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream, bytes);
-  if (data.ok()) used_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  return data;
+absl::StatusOr<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::uint64_t bytes) {
+  ACCELD_RETURN_IF_ERROR(Reserve(bytes));
+  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream, bytes);
+  if (data.ok()) return data.value;
+  budget_.Release(bytes);
+  return ToStatus(data.status, driver_.info());
 }
 
 void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
-  used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  MutexLock lock(mutex_);
-  (void)driver_.Free(stream_, data);
+  {
+    MutexLock lock(mutex_);
+    (void)driver_.Free(stream_, data);
+  }
+  budget_.Release(bytes);
 }
 
 MemoryUsage DeviceMemory::Usage() const {
-  MemoryUsage usage{.total_bytes = driver_.info().total_memory_bytes, .free_bytes = 0};
+  MemoryUsage usage{.total_bytes = budget_.limit_bytes(), .free_bytes = 0};
   if (!initialized_.load(std::memory_order_acquire)) return usage;
   const DriverResult<CardMemory> card = driver_.Memory();
   if (!card.ok()) return usage;
   // Not what the pool says it has unused, which follows the stream's frees at some distance.
   const std::uint64_t ours = card.value.free_bytes + card.value.pool_bytes;
-  const std::uint64_t used = used_bytes_.load(std::memory_order_relaxed);
-  return {.total_bytes = card.value.total_bytes, .free_bytes = ours > used ? ours - used : 0};
+  const std::uint64_t used = budget_.used_bytes();
+  usage.free_bytes = std::min(budget_.left_bytes(), ours > used ? ours - used : 0);
+  return usage;
 }
 
 DriverStatus DeviceMemory::OrderBehind(StreamHandle stream, std::uint64_t& seen) {

@@ -1,4 +1,5 @@
-// The memory that a card's clients hold: of the driver's pool, and zero before its first use.
+// The memory that a card's clients hold: of the driver's pool, and zero before its first use. It
+// counts against the device's budget, as do graphs' memory and the workspace of ops.
 #pragma once
 
 #include <atomic>
@@ -10,6 +11,8 @@
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
 #include "backends/device.h"
+#include "backends/memory/memory_budget.h"
+#include "fmt/format.h"
 
 namespace acceld::cuda {
 
@@ -17,8 +20,10 @@ namespace acceld::cuda {
 // behind that first. Thread-safe.
 class DeviceMemory {
  public:
-  // `driver` outlives it.
-  explicit DeviceMemory(Driver& driver) : driver_(driver) {}
+  // `driver` outlives it. All may take `limit_bytes` together.
+  DeviceMemory(Driver& driver, std::uint64_t limit_bytes)
+      : driver_(driver),
+        budget_(fmt::format("cuda device {}", driver.info().ordinal), limit_bytes) {}
   // All memory has been released.
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -27,30 +32,35 @@ class DeviceMemory {
   // Comes first; again where it has failed.
   absl::Status Init();
 
-  // Zero for what OrderBehind puts behind it. Out of memory where the card has no more, also not
-  // after the pool has been trimmed.
+  // Zero for what OrderBehind puts behind it. Out of memory where the budget has no more, or the
+  // card, also after the pool has been trimmed.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes);
   // With undefined contents, for what comes next in `stream`.
-  DriverResult<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
+  absl::StatusOr<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
   // The host has seen done all that used it.
   void Release(std::byte* data, std::uint64_t bytes);
 
-  // What the pool keeps unused counts as free. Before Init, and once the card is lost, nothing is
-  // free.
+  // Of the budget; what the pool keeps unused counts as free, what others have of the card does
+  // not. Before Init, and once the card is lost, nothing is free.
   MemoryUsage Usage() const;
+
+  MemoryBudget& budget() { return budget_; }
 
   // Puts what comes next in `stream` behind all that was allocated so far. `seen` is the stream's
   // own, 0 at first, and spares it what it has waited for already.
   DriverStatus OrderBehind(StreamHandle stream, std::uint64_t& seen);
 
  private:
+  absl::Status Reserve(std::uint64_t bytes);
+  absl::Status OutOfCard(std::uint64_t bytes) const;
+  absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
+
   Driver& driver_;
   StreamHandle stream_{};
   EventHandle zeroed_{};
   // How often `zeroed_` was recorded.
   std::atomic<std::uint64_t> records_{0};
-  // What was allocated and not released.
-  std::atomic<std::uint64_t> used_bytes_{0};
+  MemoryBudget budget_;
   std::atomic<bool> initialized_{false};
   Mutex mutex_;
 };

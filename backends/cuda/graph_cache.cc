@@ -90,9 +90,9 @@ bool GraphCache::TryCapture(const std::vector<Op>& ops, GraphNeeds& needs, Graph
 bool GraphCache::Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph,
                          OpResources& resources) {
   if (needs.bytes() == 0) return true;
-  const DriverResult<std::byte*> data = memory_.AllocateIn(stream, needs.bytes());
+  const absl::StatusOr<std::byte*> data = memory_.AllocateIn(stream, needs.bytes());
   if (!data.ok()) return false;
-  graph.data = data.value;
+  graph.data = *data;
   graph.bytes = needs.bytes();
   const std::uint64_t bytes = needs.uploads.size();
   if (bytes == 0) return true;

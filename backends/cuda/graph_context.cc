@@ -4,19 +4,14 @@
 #include <cstring>
 
 #include "backends/core/status.h"
+#include "backends/memory/alignment.h"
 #include "fmt/format.h"
 
 namespace acceld::cuda {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
-
-std::uint64_t RoundUp(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // What is measured is not there yet.
-std::byte* Nowhere() { return reinterpret_cast<std::byte*>(std::uintptr_t{kAlignment}); }
+std::byte* Nowhere() { return reinterpret_cast<std::byte*>(std::uintptr_t{kMemoryAlignment}); }
 
 absl::Status NotAsMeasured(std::uint64_t bytes, std::uint64_t measured) {
   return DeviceError(fmt::format(
@@ -27,7 +22,7 @@ absl::Status NotAsMeasured(std::uint64_t bytes, std::uint64_t measured) {
 
 absl::StatusOr<std::byte*> GraphContext::Workspace(std::uint64_t bytes) {
   const std::uint64_t offset = workspace_bytes_;
-  workspace_bytes_ += RoundUp(bytes);
+  workspace_bytes_ += RoundUpToAlignment(bytes);
   if (measures_) {
     needs_.workspace_bytes = std::max(needs_.workspace_bytes, workspace_bytes_);
     return Nowhere();
@@ -40,7 +35,7 @@ absl::StatusOr<std::byte*> GraphContext::Workspace(std::uint64_t bytes) {
 
 absl::StatusOr<const std::byte*> GraphContext::Upload(absl::Span<const std::byte> source) {
   const std::uint64_t offset = uploaded_bytes_;
-  uploaded_bytes_ += RoundUp(source.size());
+  uploaded_bytes_ += RoundUpToAlignment(source.size());
   if (measures_) {
     needs_.uploads.resize(uploaded_bytes_);
     std::memcpy(needs_.uploads.data() + offset, source.data(), source.size());

@@ -25,13 +25,16 @@ class GraphContext final : public CudaContext {
   // submitted that use `memory` as measured. `needs` outlives it, as do the others.
   GraphContext(Driver& driver, StreamHandle stream, PlanCache& plans, PinnedPool& pinned,
                OpResources& resources, std::byte* memory, GraphNeeds& needs)
-      : CudaContext(driver, stream, plans, pinned, resources),
+      : CudaContext(driver, stream, plans, pinned, /*counted=*/nullptr, resources),
         measures_(stream == StreamHandle{}),
         memory_(memory),
         needs_(needs) {}
 
   // Comes between two ops.
-  void NextOp() { workspace_bytes_ = 0; }
+  void NextOp() {
+    workspace_bytes_ = 0;
+    ForgetLibraryWorkspace();
+  }
 
   absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes) override;
   absl::StatusOr<const std::byte*> Upload(absl::Span<const std::byte> source) override;

@@ -19,7 +19,14 @@
 namespace acceld {
 
 // Raised where `Plugin` itself changes.
-inline constexpr std::uint32_t kPluginInterface = 1;
+inline constexpr std::uint32_t kPluginInterface = 2;
+
+// What whoever loads a plugin wants of its devices.
+struct PluginOptions {
+  // What allocations and the workspace of ops may take together on each, in bytes. 0, or more than
+  // a device has: all of it.
+  std::uint64_t memory_limit_bytes = 0;
+};
 
 struct Plugin {
   // These two come first, and are compared before anything else is looked at.
@@ -27,11 +34,12 @@ struct Plugin {
   const char* build_id = kPluginBuildId;
 
   BackendKind kind = BackendKind::kCpu;
-  // The devices there are, by ordinal; none is initialized. An error, a full sentence, says why
-  // there are none: that is no fault.
-  absl::StatusOr<std::vector<DeviceInfo>> (*probe)() = nullptr;
+  // The devices there are, by ordinal, as they are with these options; none is initialized. An
+  // error, a full sentence, says why there are none: that is no fault.
+  absl::StatusOr<std::vector<DeviceInfo>> (*probe)(const PluginOptions& options) = nullptr;
   // The device of this ordinal, not yet initialized. Invalid argument where there is none.
-  absl::StatusOr<std::unique_ptr<Device>> (*make_device)(int ordinal) = nullptr;
+  absl::StatusOr<std::unique_ptr<Device>> (*make_device)(int ordinal,
+                                                         const PluginOptions& options) = nullptr;
 };
 
 // The name of the one symbol that a plugin exports, a function of this type.

@@ -31,17 +31,20 @@ std::optional<std::string> FindFile(const std::string& name,
   return std::nullopt;
 }
 
-ProbeResult Probe(const Plugin& plugin) {
-  absl::StatusOr<std::vector<DeviceInfo>> devices = plugin.probe();
+ProbeResult Probe(const Plugin& plugin, const PluginOptions& options) {
+  absl::StatusOr<std::vector<DeviceInfo>> devices = plugin.probe(options);
   if (!devices.ok()) return {.status = devices.status(), .devices = {}};
   return {.status = absl::OkStatus(), .devices = *std::move(devices)};
 }
 
-RegistryEntry EntryFor(BackendKind kind, const absl::StatusOr<const Plugin*>& plugin) {
+RegistryEntry EntryFor(BackendKind kind, const absl::StatusOr<const Plugin*>& plugin,
+                       const PluginOptions& options) {
   RegistryEntry entry{.kind = kind};
   if (plugin.ok()) {
-    entry.probe = [plugin = *plugin] { return Probe(*plugin); };
-    entry.factory = [plugin = *plugin](int ordinal) { return plugin->make_device(ordinal); };
+    entry.probe = [plugin = *plugin, options] { return Probe(*plugin, options); };
+    entry.factory = [plugin = *plugin, options](int ordinal) {
+      return plugin->make_device(ordinal, options);
+    };
   } else {
     const absl::string_view message = plugin.status().message();
     entry.reason = std::string(message.data(), message.size());
@@ -72,7 +75,8 @@ absl::StatusOr<const Plugin*> LoadPlugin(const std::string& path) {
 }
 
 std::vector<LoadedPlugin> RegisterPlugins(const std::vector<std::string>& folders,
-                                          Registry& registry) {
+                                          Registry& registry,
+                                          const std::map<BackendKind, PluginOptions>& options) {
   std::vector<LoadedPlugin> loaded;
   for (const auto& [kind, name, aliases] : EnumTable<BackendKind>::kEntries) {
     if (!IsGpu(kind)) continue;
@@ -88,7 +92,9 @@ std::vector<LoadedPlugin> RegisterPlugins(const std::vector<std::string>& folder
       plugin =
           Refused(*path, fmt::format("its devices are {}, not {}", Name((*plugin)->kind), name));
     }
-    registry.Register(EntryFor(kind, plugin));
+    const auto wanted = options.find(kind);
+    registry.Register(
+        EntryFor(kind, plugin, wanted != options.end() ? wanted->second : PluginOptions()));
     loaded.push_back({.kind = kind, .path = *path, .status = plugin.status()});
   }
   return loaded;

@@ -2,6 +2,7 @@
 // daemon and for a program that uses devices in its own process.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ struct LoadedPlugin {
 };
 
 // For each kind of GPU, loads the plugin libacceld_KIND.so from the first of `folders` that has it,
-// and registers its devices. A plugin that cannot be loaded is registered as not available, with
+// and registers its devices, with `options` of that kind or the defaults. A plugin that cannot be loaded is registered as not available, with
 // the reason. Registry::ProbeAll is to follow.
 std::vector<LoadedPlugin> RegisterPlugins(const std::vector<std::string>& folders,
-                                          Registry& registry);
+                                          Registry& registry,
+                                          const std::map<BackendKind, PluginOptions>& options = {});
 
 // Where a program's plugins are: in its own folder, or in ../lib/acceld from there.
 std::vector<std::string> DefaultPluginFolders();

@@ -55,6 +55,9 @@ struct Config {
   // 0: a share of the machine's memory.
   std::uint64_t cpu_memory_limit_bytes = 0;
 
+  // 0: what a card has.
+  std::uint64_t cuda_memory_limit_bytes = 0;
+
   Limits limits;
   std::chrono::milliseconds drain_timeout{20000};
 

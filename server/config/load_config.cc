@@ -153,12 +153,20 @@ class FieldReader {
   absl::Status status_;
 };
 
+// 0 is the default, and anything else is in the range.
+void ReadMemoryLimit(FieldReader& fields, std::uint64_t& limit_bytes) {
+  fields.Number("memory_limit_bytes", kAnyMemoryBytes, limit_bytes);
+  if (limit_bytes != 0) fields.Number("memory_limit_bytes", kMemoryBytes, limit_bytes);
+}
+
 absl::Status ReadCpu(FieldReader fields, Config& config) {
   fields.Number("threads", kCpuThreadsRange, config.cpu_threads);
-  fields.Number("memory_limit_bytes", kAnyMemoryBytes, config.cpu_memory_limit_bytes);
-  if (config.cpu_memory_limit_bytes != 0) {
-    fields.Number("memory_limit_bytes", kMemoryBytes, config.cpu_memory_limit_bytes);
-  }
+  ReadMemoryLimit(fields, config.cpu_memory_limit_bytes);
+  return fields.status();
+}
+
+absl::Status ReadCuda(FieldReader fields, Config& config) {
+  ReadMemoryLimit(fields, config.cuda_memory_limit_bytes);
   return fields.status();
 }
 
@@ -239,6 +247,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, std::string_view name)
   fields.Texts("admins", CheckIdentity, config.admins);
   ACCELD_RETURN_IF_ERROR(fields.status());
   ACCELD_RETURN_IF_ERROR(ReadCpu(fields.Nested("cpu"), config));
+  ACCELD_RETURN_IF_ERROR(ReadCuda(fields.Nested("cuda"), config));
   ACCELD_RETURN_IF_ERROR(ReadLimits(fields.Nested("limits"), config.limits));
   ACCELD_RETURN_IF_ERROR(ReadLog(fields.Nested("log"), config));
   return config;

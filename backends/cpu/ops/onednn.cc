@@ -8,7 +8,7 @@
 #include "backends/core/status.h"
 #include "backends/cpu/ops/filter_blocks.h"
 #include "backends/cpu/ops/onednn_engine.h"
-#include "backends/cpu/zeroed_memory.h"
+#include "backends/memory/alignment.h"
 
 namespace acceld::cpu {
 namespace {

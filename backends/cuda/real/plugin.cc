@@ -10,16 +10,27 @@
 namespace acceld::cuda {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int ordinal) {
+CudaOptions OptionsFor(const PluginOptions& options) {
+  return {.memory_limit_bytes = options.memory_limit_bytes};
+}
+
+absl::StatusOr<std::vector<DeviceInfo>> Probe(const PluginOptions& options) {
+  ACCELD_ASSIGN_OR_RETURN(std::vector<DeviceInfo> cards, FindCards());
+  for (DeviceInfo& card : cards) card = Limited(card, OptionsFor(options));
+  return cards;
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int ordinal, const PluginOptions& options) {
   ACCELD_ASSIGN_OR_RETURN(const std::vector<DeviceInfo> cards, FindCards());
   if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= cards.size()) {
     return InvalidArgument(
         fmt::format("There is no cuda device {}; there are {}.", ordinal, cards.size()));
   }
-  return MakeCudaDevice(MakeCudaDriver(cards[static_cast<std::size_t>(ordinal)]));
+  return MakeCudaDevice(MakeCudaDriver(cards[static_cast<std::size_t>(ordinal)]),
+                        OptionsFor(options));
 }
 
-const Plugin kPlugin{.kind = BackendKind::kCuda, .probe = &FindCards, .make_device = &MakeDevice};
+const Plugin kPlugin{.kind = BackendKind::kCuda, .probe = &Probe, .make_device = &MakeDevice};
 
 }  // namespace
 }  // namespace acceld::cuda

@@ -53,17 +53,21 @@ FakeCudaOptions Options() {
   return options;
 }
 
-absl::StatusOr<std::vector<DeviceInfo>> FindCards() {
-  return std::vector<DeviceInfo>{FakeCudaDriver(Options()).info()};
+cuda::CudaOptions OptionsFor(const PluginOptions& options) {
+  return {.memory_limit_bytes = options.memory_limit_bytes};
 }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int) {
+absl::StatusOr<std::vector<DeviceInfo>> FindCards(const PluginOptions& options) {
+  return std::vector{cuda::Limited(FakeCudaDriver(Options()).info(), OptionsFor(options))};
+}
+
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int, const PluginOptions& options) {
   auto card = std::make_unique<FakeCudaDriver>(Options());
   if (const std::string why = Environment("ACCELD_FAKE_CARD_FAILS"); !why.empty()) {
     card->FailCall("Init", 1,
                    {.code = cuda::DriverCode::kDeviceLost, .call = "cudaSetDevice", .detail = why});
   }
-  return cuda::MakeCudaDevice(std::move(card));
+  return cuda::MakeCudaDevice(std::move(card), OptionsFor(options));
 }
 
 const Plugin kPlugin{.kind = BackendKind::kCuda, .probe = &FindCards, .make_device = &MakeDevice};

@@ -15,28 +15,34 @@ namespace {
 // A device of the plugin's kind that does no work.
 class TestDevice final : public NullDevice {
  public:
-  explicit TestDevice(int ordinal) : NullDevice({.ordinal = ordinal}), info_(Describe(ordinal)) {}
+  TestDevice(int ordinal, const PluginOptions& options)
+      : NullDevice({.ordinal = ordinal}), info_(Describe(ordinal, options)) {}
 
   const DeviceInfo& info() const override { return info_; }
 
-  static DeviceInfo Describe(int ordinal) {
-    return {.kind = BackendKind::kCuda, .ordinal = ordinal, .name = "test card"};
+  static DeviceInfo Describe(int ordinal, const PluginOptions& options) {
+    return {.kind = BackendKind::kCuda,
+            .ordinal = ordinal,
+            .name = "test card",
+            .total_memory_bytes = options.memory_limit_bytes};
   }
 
  private:
   const DeviceInfo info_;
 };
 
-absl::StatusOr<std::vector<DeviceInfo>> FindDevices() {
+absl::StatusOr<std::vector<DeviceInfo>> FindDevices(
+    [[maybe_unused]] const PluginOptions& options) {
 #ifdef PLUGIN_WITHOUT_DEVICES
   return absl::UnavailableError("There is no CUDA device: this is a test.");
 #else
-  return std::vector<DeviceInfo>{TestDevice::Describe(0), TestDevice::Describe(1)};
+  return std::vector<DeviceInfo>{TestDevice::Describe(0, options),
+                                 TestDevice::Describe(1, options)};
 #endif
 }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int ordinal) {
-  return std::make_unique<TestDevice>(ordinal);
+absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int ordinal, const PluginOptions& options) {
+  return std::make_unique<TestDevice>(ordinal, options);
 }
 
 const Plugin kPlugin{.interface = PLUGIN_INTERFACE,

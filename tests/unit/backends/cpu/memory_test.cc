@@ -273,7 +273,7 @@ TEST(CpuMemory, OfTheHostIsAlignedAndNotCounted) {
 }
 
 TEST(CpuContext, CountsWorkspaceBeyondTheKeptOneWhileTheOpRuns) {
-  MemoryBudget budget(kMiB);
+  MemoryBudget budget("The cpu device", kMiB);
   std::vector<std::byte> kept(kKeptWorkspaceBytes);
   {
     CpuContext context(1, kept.data(), budget);
@@ -289,18 +289,8 @@ TEST(CpuContext, CountsWorkspaceBeyondTheKeptOneWhileTheOpRuns) {
   EXPECT_EQ(budget.used_bytes(), 0u);
 }
 
-TEST(MemoryBudget, TellsWhatIsLeftAfterEachReservation) {
-  std::uint64_t left_bytes = 0;
-  MemoryBudget budget(1024, [&](std::uint64_t bytes) { left_bytes = bytes; });
-  EXPECT_THAT(budget.Reserve(257), IsOk());
-  EXPECT_EQ(left_bytes, 512u);
-  EXPECT_THAT(budget.Reserve(1000), IsStatus(absl::StatusCode::kResourceExhausted, "1000"));
-  EXPECT_THAT(budget.Reserve(512), IsOk());
-  EXPECT_EQ(left_bytes, 0u);
-}
-
 TEST(CpuContext, GivesRangesThatShareNothing) {
-  MemoryBudget budget(kMiB);
+  MemoryBudget budget("The cpu device", kMiB);
   std::vector<std::byte> kept(kKeptWorkspaceBytes);
   CpuContext context(1, kept.data(), budget);
   std::byte* const first = context.Workspace(1001).value();

@@ -349,7 +349,7 @@ class CudaGraphCacheTest : public testing::Test {
   std::unique_ptr<FakeCudaDriver> card_ = MakeFakeCudaDriver();
   cuda::PlanCache plans_{*card_};
   cuda::PinnedPool pinned_{*card_};
-  cuda::DeviceMemory memory_{*card_};
+  cuda::DeviceMemory memory_{*card_, card_->info().total_memory_bytes};
   cuda::StreamHandle stream_{};
   std::byte* data_ = nullptr;
   cuda::OpResources resources_;

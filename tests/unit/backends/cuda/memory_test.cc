@@ -1,3 +1,6 @@
+#include <string>
+
+#include "backends/core/status.h"
 #include "tests/unit/backends/cuda/testing.h"
 
 namespace acceld {
@@ -51,23 +54,25 @@ TEST_F(CudaMemoryTest, TrimsThePoolOnceWhereThereIsNoMoreMemory) {
   device_->Release(data, 50 * kMiB);
 }
 
+// Others use the card, too.
 TEST_F(CudaMemoryTest, IsOutOfMemoryWhereTrimmingDoesNotHelpAndServesTheNextSmallerRequest) {
-  std::byte* const first = Allocate(40 * kMiB);
+  for (const int call : {1, 2}) card_->FailCall("Allocate", call, kDriverOutOfMemory);
   EXPECT_THAT(device_->Allocate(30 * kMiB, {}).status(),
               IsStatus(absl::StatusCode::kResourceExhausted,
                        "An allocation of 31457280 bytes exceeds what cuda device 0 (fake card) "
-                       "has: 25165824 bytes free of 67108864."));
+                       "has: 67108864 bytes free of 67108864."));
   EXPECT_EQ(card_->calls("TrimPool"), 1);
-  EXPECT_EQ(card_->calls("Allocate"), 3);
-  std::byte* const second = Allocate(20 * kMiB);
-  device_->Release(first, 40 * kMiB);
-  device_->Release(second, 20 * kMiB);
+  EXPECT_EQ(card_->calls("Allocate"), 2);
+  EXPECT_EQ(device_->memory().free_bytes, 64 * kMiB);
+  device_->Release(Allocate(20 * kMiB), 20 * kMiB);
 }
 
 TEST_F(CudaMemoryTest, RefusesMoreThanTheCardHas) {
   for (const std::uint64_t bytes : {65 * kMiB, ~std::uint64_t{0}}) {
     EXPECT_THAT(device_->Allocate(bytes, {}).status(),
-                IsStatus(absl::StatusCode::kResourceExhausted, "bytes free of 67108864"));
+                IsStatus(absl::StatusCode::kResourceExhausted,
+                         "cuda device 0 has no " + std::to_string(bytes) +
+                             " bytes left: 0 of its limit of 67108864 bytes are in use."));
   }
   EXPECT_EQ(card_->calls("Allocate"), 0);
 }
@@ -86,6 +91,130 @@ TEST_F(CudaMemoryTest, ReportsWhatElseFails) {
   card_->FailCall("AllocateHost", 1, kDriverOutOfMemory);
   EXPECT_THAT(device_->AllocateHost(1 << 20).status(),
               IsStatus(absl::StatusCode::kResourceExhausted, "cudaErrorMemory (full)"));
+}
+
+// ---- With a limit of 16 MiB ----
+
+class CudaMemoryLimitTest : public CudaDeviceTest {
+ protected:
+  CudaMemoryLimitTest() : CudaDeviceTest(64 * kMiB, {.memory_limit_bytes = 16 * kMiB}) {}
+
+  Address AddressOf(const std::byte* data) const { return reinterpret_cast<Address>(data); }
+
+  // A product of two numbers; its workspace is the fake card's.
+  Submitted Multiply(DeviceQueue queue, std::byte* data) {
+    return Submitted(*device_, queue,
+                     Op(ops::Gemm{.m = 1,
+                                  .n = 1,
+                                  .k = 1,
+                                  .a = AddressOf(data),
+                                  .lda = 1,
+                                  .b = AddressOf(data),
+                                  .ldb = 1,
+                                  .c = AddressOf(data + 4),
+                                  .ldc = 1}));
+  }
+
+  const std::uint64_t workspace_bytes_ = card_->GemmWorkspaceBytes();
+};
+
+TEST_F(CudaMemoryLimitTest, TheDeviceHasThatMuch) {
+  EXPECT_EQ(device_->info().total_memory_bytes, 16 * kMiB);
+  EXPECT_EQ(device_->info().free_memory_bytes, 16 * kMiB);
+  EXPECT_EQ(device_->memory().total_bytes, 16 * kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, ALimitBeyondTheCardIsTheCards) {
+  EXPECT_EQ(cuda::Limited(device_->info(), {.memory_limit_bytes = 17 * kMiB}).total_memory_bytes,
+            16 * kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, BeyondItIsOutOfMemoryAndTheNextSmallerRequestWorks) {
+  std::byte* const first = Allocate(10 * kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 6 * kMiB);
+  const absl::Status refused = device_->Allocate(6 * kMiB + 1, {}).status();
+  EXPECT_THAT(refused, IsStatus(absl::StatusCode::kResourceExhausted,
+                                "cuda device 0 has no 6291457 bytes left: 10485760 of its limit of "
+                                "16777216 bytes are in use."));
+  EXPECT_THAT(refused, HasReason(reason::kDeviceOutOfMemory));
+  std::byte* const second = Allocate(6 * kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 0u);
+  device_->Release(first, 10 * kMiB);
+  device_->Release(second, 6 * kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, WorkspaceCountsOnceForAQueueUntilTheHostHasSeenItDone) {
+  std::byte* const data = Allocate(kMiB);
+  const DeviceQueue other = NewQueue();
+  card_->Hold();
+  const Submitted first = Multiply(queue_, data);
+  const Submitted second = Multiply(queue_, data);
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
+  const Submitted third = Multiply(other, data);
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - 2 * workspace_bytes_);
+  card_->Release();
+  for (const Submitted* work : {&first, &second, &third}) EXPECT_THAT(work->Status(), IsOk());
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB);
+  device_->Release(data, kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, AnOpWhoseWorkspaceDoesNotFitIsOutOfMemoryAndTheNextOneRuns) {
+  const std::uint64_t bytes = 16 * kMiB - workspace_bytes_ + 256;
+  std::byte* const data = Allocate(bytes);
+  EXPECT_THAT(
+      Multiply(queue_, data).Status(),
+      IsStatus(absl::StatusCode::kResourceExhausted,
+               "cuda device 0 has no 4096 bytes left: 16773376 of its limit of 16777216 bytes"));
+  EXPECT_THAT(Fill(data, 1, 256).Status(), IsOk());
+  device_->Release(data, bytes);
+  std::byte* const less = Allocate(bytes - 256);
+  EXPECT_THAT(Multiply(queue_, less).Status(), IsOk());
+  EXPECT_EQ(device_->memory().free_bytes, workspace_bytes_);
+  device_->Release(less, bytes - 256);
+}
+
+// What runs in other queues makes no op fail: their workspace is waited for.
+TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesMakesNoOpFailAndNoAllocation) {
+  const std::uint64_t bytes = 16 * kMiB - workspace_bytes_;
+  std::byte* const data = Allocate(bytes);
+  const DeviceQueue other = NewQueue();
+  card_->Hold();
+  const Submitted first = Multiply(queue_, data);
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  const Submitted second = Multiply(other, data + 256);
+  EXPECT_EQ(card_->calls("TrimPool"), 1);
+  EXPECT_EQ(device_->memory().free_bytes, 0u);
+  std::byte* const last = Allocate(workspace_bytes_);
+  EXPECT_EQ(card_->calls("TrimPool"), 2);
+  card_->Release();
+  for (const Submitted* work : {&first, &second}) EXPECT_THAT(work->Status(), IsOk());
+  device_->Release(data, bytes);
+  device_->Release(last, workspace_bytes_);
+  EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, GraphsCountAndGoForAClientsMemory) {
+  std::byte* const data = Allocate(kMiB);
+  const ops::Gemm gemm{.m = 1,
+                       .n = 1,
+                       .k = 1,
+                       .a = AddressOf(data),
+                       .lda = 1,
+                       .b = AddressOf(data),
+                       .ldb = 1,
+                       .c = AddressOf(data + 4),
+                       .ldc = 1};
+  const auto program = device_->MakeProgram({gemm, gemm});
+  const DeviceProgram* const work = program.get();
+  EXPECT_THAT(Submitted(*device_, queue_, work).Status(), IsOk());
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
+  std::byte* const rest = Allocate(15 * kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 0u);
+  device_->Release(rest, 15 * kMiB);
+  device_->Release(data, kMiB);
+  EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "backends/cuda/ops/in_pieces.h"
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/plan_cache.h"
+#include "backends/cuda/stream_workspace.h"
 #include "backends/reference/reference.h"
 #include "tests/unit/backends/cuda/testing.h"
 
@@ -55,10 +56,11 @@ class CudaOpsTest : public testing::Test {
   absl::Status Run(Submit submit) {
     cuda::OpResources resources;
     const absl::Status status = [&] {
-      cuda::CudaContext context(*card_, stream_, plans_, pinned_, resources);
+      cuda::CudaContext context(*card_, stream_, plans_, pinned_, &workspace_, resources);
       return submit(context);
     }();
     EXPECT_TRUE(card_->Synchronize(stream_).ok());
+    workspace_.End(resources.workspace_bytes);
     for (std::byte* const block : resources.pinned) pinned_.GiveBack(block);
     return status;
   }
@@ -73,6 +75,8 @@ class CudaOpsTest : public testing::Test {
   std::unique_ptr<FakeCudaDriver> card_ = MakeFakeCudaDriver();
   cuda::PlanCache plans_{*card_};
   cuda::PinnedPool pinned_{*card_};
+  MemoryBudget budget_{"The card", std::uint64_t{64} << 20};
+  cuda::StreamWorkspace workspace_{budget_};
   cuda::StreamHandle stream_{};
   std::vector<std::byte*> allocated_;
   std::mt19937 engine_{7};

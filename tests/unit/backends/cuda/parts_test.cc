@@ -4,6 +4,7 @@
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/pinned_ranges.h"
 #include "backends/cuda/plan_cache.h"
+#include "backends/cuda/stream_workspace.h"
 #include "tests/unit/backends/cuda/testing.h"
 
 namespace acceld {
@@ -126,6 +127,60 @@ TEST_F(CudaPartsTest, APlanThatFailsIsTriedAgain) {
   EXPECT_TRUE(cache.Get(Key(1)).ok());
 }
 
+// ---- The budget's count of workspace ----
+
+TEST(CudaStreamWorkspaceTest, TheMostThatAnyOpOfTheStreamHasCounts) {
+  MemoryBudget budget("The card", 8192);
+  EXPECT_THAT(budget.Reserve(4096), IsOk());
+  cuda::StreamWorkspace workspace(budget);
+  const auto counted = [&budget] { return budget.used_bytes() - 4096; };
+  std::uint64_t first = 0;
+  EXPECT_THAT(workspace.Add(1000, first), IsOk());
+  EXPECT_THAT(workspace.Add(1, first), IsOk());
+  EXPECT_EQ(first, 1280u);
+  EXPECT_EQ(counted(), 1280u);
+  std::uint64_t second = 0;
+  EXPECT_THAT(workspace.Add(512, second), IsOk());
+  EXPECT_EQ(counted(), 1280u);
+  std::uint64_t third = 0;
+  EXPECT_THAT(workspace.Add(1280, third), IsOk());
+  EXPECT_THAT(workspace.Add(2560, third), IsOk());
+  EXPECT_EQ(counted(), 3840u);
+  workspace.End(first);
+  EXPECT_EQ(counted(), 3840u);
+  workspace.End(third);
+  EXPECT_EQ(counted(), 512u);
+  workspace.End(second);
+  workspace.End(/*op_bytes=*/0);
+  EXPECT_EQ(counted(), 0u);
+}
+
+TEST(CudaStreamWorkspaceTest, WhatDoesNotFitBesideAllocationsIsRefusedAndWhatIsSmallerIsNot) {
+  MemoryBudget budget("The card", 8192);
+  EXPECT_THAT(budget.Reserve(4096), IsOk());
+  cuda::StreamWorkspace one(budget);
+  cuda::StreamWorkspace other(budget);
+  std::uint64_t first = 0;
+  for (const std::uint64_t bytes : {std::uint64_t{4097}, ~std::uint64_t{0}}) {
+    EXPECT_THAT(one.Add(bytes, first),
+                IsStatus(absl::StatusCode::kResourceExhausted,
+                         std::to_string(bytes) + " bytes left: 4096 of its limit of 8192"));
+  }
+  EXPECT_EQ(first, 0u);
+  EXPECT_THAT(one.Add(2048, first), IsOk());
+  EXPECT_THAT(one.Add(2049, first), IsStatus(absl::StatusCode::kResourceExhausted, "4352"));
+  EXPECT_EQ(first, 2048u);
+  EXPECT_THAT(one.Add(2048, first), IsOk());
+  EXPECT_FALSE(one.exceeds_budget());
+  // Another stream's work is none of its business.
+  std::uint64_t second = 0;
+  EXPECT_THAT(other.Add(4096, second), IsOk());
+  EXPECT_TRUE(one.exceeds_budget());
+  one.End(first);
+  other.End(second);
+  EXPECT_EQ(budget.used_bytes(), 4096u);
+}
+
 // What an op gets.
 class CudaContextTest : public CudaPartsTest {
  protected:
@@ -136,11 +191,13 @@ class CudaContextTest : public CudaPartsTest {
   }
 
   cuda::CudaContext Context() {
-    return cuda::CudaContext(*card_, stream_, plans_, pinned_, resources_);
+    return cuda::CudaContext(*card_, stream_, plans_, pinned_, &workspace_, resources_);
   }
 
   PlanCache plans_{*card_};
   cuda::PinnedPool pinned_{*card_};
+  MemoryBudget budget_{"The card", std::uint64_t{128} << 20};
+  cuda::StreamWorkspace workspace_{budget_};
   cuda::OpResources resources_;
   const cuda::StreamHandle stream_ = card_->CreateStream(0).value;
 };
@@ -163,6 +220,48 @@ TEST_F(CudaContextTest, WorkspaceTrimsThePoolOnce) {
   EXPECT_THAT(context.Workspace(1 << 20).status(), IsOk());
 }
 
+TEST_F(CudaContextTest, WorkspaceCountsUntilTheOpIsSaidToBeDone) {
+  {
+    cuda::CudaContext context = Context();
+    EXPECT_THAT(context.Workspace(1000).status(), IsOk());
+    EXPECT_THAT(context.Upload(std::vector<std::byte>(10)).status(), IsOk());
+  }
+  EXPECT_EQ(resources_.workspace_bytes, 1280u);
+  EXPECT_EQ(budget_.used_bytes(), 1280u);
+  workspace_.End(resources_.workspace_bytes);
+  EXPECT_EQ(budget_.used_bytes(), 0u);
+}
+
+TEST_F(CudaContextTest, BeyondTheBudgetNothingIsAllocated) {
+  EXPECT_THAT(budget_.Reserve(budget_.limit_bytes() - 512), IsOk());
+  cuda::CudaContext context = Context();
+  EXPECT_THAT(context.Workspace(513).status(),
+              IsStatus(absl::StatusCode::kResourceExhausted, "The card has no 513 bytes left"));
+  EXPECT_EQ(card_->calls("Allocate"), 0);
+  EXPECT_THAT(context.Workspace(512).status(), IsOk());
+}
+
+// The whole of both is not to be had at once, so that the first is waited for.
+TEST_F(CudaContextTest, BesideTheWorkspaceOfAnotherStreamItWaits) {
+  EXPECT_THAT(budget_.Reserve(budget_.limit_bytes() - 512), IsOk());
+  cuda::StreamWorkspace other(budget_);
+  std::uint64_t others = 0;
+  EXPECT_THAT(other.Add(512, others), IsOk());
+  cuda::CudaContext context = Context();
+  EXPECT_THAT(context.Workspace(512).status(), IsOk());
+  EXPECT_EQ(card_->calls("TrimPool"), 1);
+  EXPECT_EQ(card_->calls("Allocate"), 1);
+}
+
+TEST_F(CudaContextTest, TheCallsOfLibrariesUseOneWorkspaceInTurn) {
+  cuda::CudaContext context = Context();
+  std::byte* const data = context.Workspace(256).value();
+  const cuda::GemmCall call{
+      .m = 1, .n = 1, .k = 1, .a = data, .lda = 1, .b = data, .ldb = 1, .c = data + 4, .ldc = 1};
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(context.Gemm(call), IsOk());
+  EXPECT_EQ(card_->calls("Allocate"), 2);
+}
+
 TEST_F(CudaContextTest, UploadsAreCopiedAtOnce) {
   std::vector<std::byte> source(5000, std::byte{3});
   cuda::CudaContext context = Context();
@@ -178,7 +277,7 @@ TEST_F(CudaContextTest, AConvolutionKeepsItsPlanUntilItIsDone) {
   PlanCache plans(*card_, 1);
   cuda::OpResources resources;
   {
-    cuda::CudaContext context(*card_, stream_, plans, pinned_, resources);
+    cuda::CudaContext context(*card_, stream_, plans, pinned_, &workspace_, resources);
     std::byte* const data = context.Workspace(1024).value();
     const auto array = [data](std::size_t i) { return data + i * 256; };
     const cuda::ConvolutionCall call{.input = array(0), .filter = array(1), .output = array(2)};

@@ -52,10 +52,11 @@ class Submitted {
 // A cuda device on a fake card, initialized, with a queue.
 class CudaDeviceTest : public testing::Test {
  protected:
-  explicit CudaDeviceTest(std::uint64_t memory_bytes = std::uint64_t{64} << 20) {
+  explicit CudaDeviceTest(std::uint64_t memory_bytes = std::uint64_t{64} << 20,
+                          const cuda::CudaOptions& options = {}) {
     std::unique_ptr<FakeCudaDriver> driver = MakeFakeCudaDriver(memory_bytes);
     card_ = driver.get();
-    device_ = cuda::MakeCudaDevice(std::move(driver));
+    device_ = cuda::MakeCudaDevice(std::move(driver), options);
     EXPECT_THAT(device_->Init(), IsOk());
     queue_ = NewQueue();
   }

@@ -64,6 +64,18 @@ TEST(RegisterPlugins, BringsDevices) {
   EXPECT_EQ(opened->device->info().ordinal, 1);
 }
 
+TEST(RegisterPlugins, HandsEachKindItsOptions) {
+  Registry registry = Registry::WithDefaults();
+  RegisterPlugins({Folder("two_devices")}, registry,
+                  {{BackendKind::kRocm, {.memory_limit_bytes = 1}},
+                   {BackendKind::kCuda, {.memory_limit_bytes = 12345}}});
+  registry.ProbeAll();
+  EXPECT_EQ(registry.Find(BackendKind::kCuda)->devices[1].total_memory_bytes, 12345u);
+  const absl::StatusOr<OpenedDevice> opened = registry.Open({.kind = BackendKind::kCuda});
+  ASSERT_THAT(opened.status(), IsOk());
+  EXPECT_EQ(opened->device->info().total_memory_bytes, 12345u);
+}
+
 TEST(RegisterPlugins, KeepsTheReasonWhyThereAreNone) {
   Registry registry = Registry::WithDefaults();
   const auto plugins = RegisterPlugins({Folder("no_device")}, registry);

@@ -33,6 +33,7 @@ constexpr char kEverything[] = R"(
   backend: "nvidia"
   plugin_folder: "/usr/lib/acceld"
   cpu { threads: 3 memory_limit_bytes: 1048577 }
+  cuda { memory_limit_bytes: 1048578 }
   limits {
     max_sessions: 1 max_connections: 2 max_pending_connections: 3 handshake_timeout_ms: 4
     max_message_bytes: 65541 max_commands_per_message: 6 max_in_flight_commands: 7
@@ -56,6 +57,7 @@ TEST(ParseConfig, ReadsEveryField) {
   EXPECT_EQ(config->plugin_folder, "/usr/lib/acceld");
   EXPECT_EQ(config->cpu_threads, 3u);
   EXPECT_EQ(config->cpu_memory_limit_bytes, 1048577u);
+  EXPECT_EQ(config->cuda_memory_limit_bytes, 1048578u);
   EXPECT_EQ(config->limits.max_sessions, 1u);
   EXPECT_EQ(config->limits.max_connections, 2u);
   EXPECT_EQ(config->limits.max_pending_connections, 3u);
@@ -138,6 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"cpu { threads: 1.5 }", "1:16", "integer"},
         BadConfig{"cpu { memory_limit_bytes: 1 }", "1:7", "from 1048576 to 1125899906842624"},
         BadConfig{"cpu { memory_limit_bytes: 18446744073709551615 }", "1:7", "from"},
+        BadConfig{"cuda { memory_limit_bytes: 1 }", "1:8",
+                  "cuda.memory_limit_bytes is 1; it must be from 1048576 to 1125899906842624"},
         BadConfig{"cpu {", "1:6", ""},
         BadConfig{"limits { handshake_timeout_ms: 0 }", "1:10", "limits.handshake_timeout_ms is 0"},
         BadConfig{"limits { max_message_bytes: 10 }", "1:10", "from 65536 to 1073741824"},

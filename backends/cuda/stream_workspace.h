@@ -1,0 +1,44 @@
+// The workspace of one stream's work, as the device's budget counts it. Work of a stream runs one
+// after the other, and its workspace goes back in that order and is used again; so what counts is
+// the most that any of it has, from when it is submitted until the host has seen it done.
+#pragma once
+
+#include <cstdint>
+#include <set>
+
+#include "absl/status/status.h"
+#include "backends/core/mutex.h"
+#include "backends/memory/memory_budget.h"
+
+namespace acceld::cuda {
+
+// Thread-safe.
+class StreamWorkspace {
+ public:
+  // `budget` outlives it.
+  explicit StreamWorkspace(MemoryBudget& budget) : budget_(budget) {}
+  // All work has ended.
+  ~StreamWorkspace() = default;
+  StreamWorkspace(const StreamWorkspace&) = delete;
+  StreamWorkspace& operator=(const StreamWorkspace&) = delete;
+
+  // `bytes` more for an op that has `op_bytes`, to which they are added; 0 at first. Out of memory,
+  // and nothing added, where the op's workspace does not fit beside what is allocated.
+  absl::Status Add(std::uint64_t bytes, std::uint64_t& op_bytes);
+  // An op that has `op_bytes` is done.
+  void End(std::uint64_t op_bytes);
+
+  // Whether more is counted than may be, until what runs has ended.
+  bool exceeds_budget() const { return budget_.used_bytes() > budget_.limit_bytes(); }
+
+ private:
+  void Count() ACCELD_REQUIRES(mutex_);
+
+  MemoryBudget& budget_;
+  Mutex mutex_;
+  // Of the ops under way that have any.
+  std::multiset<std::uint64_t> of_ops_ ACCELD_GUARDED_BY(mutex_);
+  std::uint64_t counted_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace acceld::cuda
