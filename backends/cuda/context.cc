@@ -1,5 +1,6 @@
 #include "backends/cuda/context.h"
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -70,13 +71,41 @@ absl::Status CudaContext::Gemm(GemmCall call) {
 }
 
 absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall call) {
+  struct Array {
+    void*& data;
+    std::uint64_t bytes;
+    bool written;
+    void* original = nullptr;
+  };
+  const auto bytes = [](const std::array<std::int64_t, 4>& sizes) {
+    return static_cast<std::uint64_t>(ElementCount(sizes)) * sizeof(float);
+  };
+  const auto bytes_of = [](void* data) { return static_cast<std::byte*>(data); };
+  Array arrays[] = {
+      {call.input, bytes(key.shape.input), key.kind == ConvolutionKind::kBackwardData},
+      {call.filter, bytes(key.shape.filter), key.kind == ConvolutionKind::kBackwardFilter},
+      {call.output, bytes(key.shape.output), key.kind == ConvolutionKind::kForward}};
+  for (Array& array : arrays) {
+    if (reinterpret_cast<std::uintptr_t>(array.data) % kConvolutionAlignment == 0) continue;
+    ACCELD_ASSIGN_OR_RETURN(std::byte* const aligned, Workspace(array.bytes));
+    array.original = std::exchange(array.data, aligned);
+    if (array.written) continue;
+    ACCELD_RETURN_IF_ERROR(CopyOnDevice(aligned, bytes_of(array.original), array.bytes));
+  }
   DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
   if (!plan.ok()) return ToStatus(plan.status, driver_.info());
   if (plan.value->workspace_bytes > 0) {
     ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(plan.value->workspace_bytes));
   }
   resources_.kept.push_back(plan.value);
-  return Submitted([&] { return driver_.RunConvolution(stream_, plan.value->handle, call); });
+  ACCELD_RETURN_IF_ERROR(
+      Submitted([&] { return driver_.RunConvolution(stream_, plan.value->handle, call); }));
+  for (const Array& array : arrays) {
+    if (array.original == nullptr || !array.written) continue;
+    ACCELD_RETURN_IF_ERROR(
+        CopyOnDevice(bytes_of(array.original), bytes_of(array.data), array.bytes));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace acceld::cuda

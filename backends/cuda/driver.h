@@ -122,7 +122,12 @@ struct ConvolutionPlan {
   std::uint64_t workspace_bytes = 0;
 };
 
-// The three arrays of a convolution; the one that `kind` computes is written, the others are read.
+// Nobody promises that a library takes an array that begins at any element, and a fault of
+// alignment ends the card's context.
+inline constexpr std::uint64_t kConvolutionAlignment = 16;
+
+// The three arrays of a convolution, so aligned; the one that `kind` computes is written, the
+// others are read.
 struct ConvolutionCall {
   void* input = nullptr;
   void* filter = nullptr;

@@ -76,6 +76,10 @@ DriverStatus FakeCudaDriver::RunConvolution(StreamHandle stream, ConvolutionHand
       Misuse("RunConvolution names a plan that is not there.");
     }
   }
+  for (const void* const data : {call.input, call.filter, call.output}) {
+    if (reinterpret_cast<std::uintptr_t>(data) % cuda::kConvolutionAlignment == 0) continue;
+    Misuse("RunConvolution names an array that is not aligned.");
+  }
   const auto operand = [&key](const void* data, const std::array<std::int64_t, 4>& sizes,
                               cuda::ConvolutionKind written_by) {
     return Operand{.data = data,

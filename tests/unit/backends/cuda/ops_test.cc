@@ -133,6 +133,51 @@ ops::Conv2dBackwardFilter FilterGradientOf(const Conv2dShape& shape, Address inp
           .filter_gradient = filter_gradient};
 }
 
+// The fake card reports arrays that a library is handed so.
+TEST_F(CudaOpsTest, ConvolutionsTakeArraysOfAnyAlignment) {
+  const auto shape = Conv2dShape::For({2, 3, 5, 4}, {2, 3, 2, 3});
+  // Each with an element before it.
+  const std::vector<float> input = Floats(static_cast<std::size_t>(ElementCount(shape.input)) + 1);
+  const std::vector<float> filter =
+      Floats(static_cast<std::size_t>(ElementCount(shape.filter)) + 1);
+  const std::vector<float> output =
+      Floats(static_cast<std::size_t>(ElementCount(shape.output)) + 1);
+  const auto expect_like_reference = [this](auto op, Address decltype(op)::*result) {
+    std::vector<std::vector<float>> expected;
+    auto host_op = op;
+    auto device_op = op;
+    const OperandList host = host_op.Operands();
+    const OperandList device = device_op.Operands();
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < host.size(); ++i) {
+      const auto* const values = reinterpret_cast<const std::vector<float>*>(*host[i].address);
+      expected.push_back(*values);
+      *device[i].address = Upload(*values) + sizeof(float);
+      *host[i].address = AddressOf(expected.back()) + sizeof(float);
+      if (host[i].Written()) size = values->size();
+    }
+    reference::Run(host_op);
+    ASSERT_THAT(Run([&](auto& context) { return cuda::Run(device_op, context); }), IsOk());
+    const Address device_result = device_op.*result - sizeof(float);
+    const Address host_result = host_op.*result - sizeof(float);
+    ExpectNear(Download(device_result, size), Download(host_result, size));
+  };
+  const auto holds = [](const std::vector<float>& values) {
+    return reinterpret_cast<Address>(&values);
+  };
+  expect_like_reference(
+      ops::Conv2dForward{
+          .shape = shape, .input = holds(input), .filter = holds(filter), .output = holds(output)},
+      &ops::Conv2dForward::output);
+  expect_like_reference(ops::Conv2dBackwardData{.shape = shape,
+                                                .filter = holds(filter),
+                                                .output_gradient = holds(output),
+                                                .input_gradient = holds(input)},
+                        &ops::Conv2dBackwardData::input_gradient);
+  expect_like_reference(FilterGradientOf(shape, holds(input), holds(output), holds(filter)),
+                        &ops::Conv2dBackwardFilter::filter_gradient);
+}
+
 TEST_F(CudaOpsTest, FilterGradientsAddUpOverGroupsOfImages) {
   const auto shape = Conv2dShape::For({7, 2, 6, 5}, {3, 2, 3, 2}, {1, 2}, {1, 0});
   const std::vector<float> input = Floats(static_cast<std::size_t>(ElementCount(shape.input)));
