@@ -3,8 +3,10 @@
 
 #include <cstddef>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/core/unique_fd.h"
 
 namespace acceld {
 
@@ -20,6 +22,14 @@ class ByteStream {
 
   // Moves as many bytes as there is room for, and returns how many. Errors as Read's.
   virtual absl::StatusOr<std::size_t> Write(absl::Span<const std::byte> source) = 0;
+
+  // As Write, with a descriptor of a file, which stays the caller's and arrives with the first
+  // byte, if any moved. An error also where just the descriptor cannot be sent. Only to a peer on
+  // the same host, over a socket.
+  virtual absl::StatusOr<std::size_t> WriteWithDescriptor(absl::Span<const std::byte> /*source*/,
+                                                          int /*descriptor*/) {
+    return absl::UnimplementedError("The stream passes no descriptors.");
+  }
 
   // The descriptor that becomes readable when there is something to read, or was since Sleep.
   virtual int fd() const = 0;
@@ -39,6 +49,12 @@ class ByteStream {
   // Comes after: takes away what made the descriptor readable, if that is not what Read gives.
   // Errors as Read's.
   virtual absl::Status WakeUp() = 0;
+
+  // Whether the peer can send descriptors of files along.
+  virtual bool BringsDescriptors() const { return false; }
+  // The next that it has sent; not valid where there is none, or this process had no room for it.
+  // For the thread that reads.
+  virtual UniqueFd NextDescriptor() { return UniqueFd(); }
 };
 
 }  // namespace acceld

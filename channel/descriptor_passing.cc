@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "backends/core/status.h"
 #include "channel/socket_stream.h"
 #include "fmt/format.h"
 
@@ -18,9 +19,12 @@ absl::Status Lost() {
   return absl::UnavailableError(fmt::format("The connection is lost: {}.", std::strerror(errno)));
 }
 
+bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
 }  // namespace
 
-absl::Status SendWithDescriptor(int socket, absl::Span<const std::byte> bytes, int descriptor) {
+absl::StatusOr<std::size_t> SendSomeWithDescriptor(int socket, absl::Span<const std::byte> bytes,
+                                                   int descriptor) {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
   msghdr message{};
@@ -34,8 +38,15 @@ absl::Status SendWithDescriptor(int socket, absl::Span<const std::byte> bytes, i
   rights->cmsg_len = CMSG_LEN(sizeof descriptor);
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
   const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent < 0) return Lost();
-  if (static_cast<std::size_t>(sent) == bytes.size()) return absl::OkStatus();
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (WouldBlock()) return 0;
+  return Lost();
+}
+
+absl::Status SendWithDescriptor(int socket, absl::Span<const std::byte> bytes, int descriptor) {
+  ACCELD_ASSIGN_OR_RETURN(const std::size_t sent,
+                          SendSomeWithDescriptor(socket, bytes, descriptor));
+  if (sent == bytes.size()) return absl::OkStatus();
   return absl::UnavailableError("The connection takes no more.");
 }
 
@@ -50,7 +61,7 @@ absl::StatusOr<std::size_t> ReceiveWithDescriptors(int socket, absl::Span<std::b
   message.msg_controllen = sizeof control;
   const ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (received < 0) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+    if (WouldBlock()) return 0;
     return Lost();
   }
   for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
@@ -65,7 +76,7 @@ absl::StatusOr<std::size_t> ReceiveWithDescriptors(int socket, absl::Span<std::b
   }
   // One that this process had no room for keeps its place.
   if ((message.msg_flags & MSG_CTRUNC) != 0) descriptors.emplace_back();
-  if (received == 0) return StreamClosed();
+  if (received == 0 && !target.empty()) return StreamClosed();
   return static_cast<std::size_t>(received);
 }
 

@@ -14,6 +14,10 @@ namespace acceld {
 // Sends `bytes`, at least one, with `descriptor`, which stays the caller's. Does not block:
 // kUnavailable where the socket takes no more, and where it is closed.
 absl::Status SendWithDescriptor(int socket, absl::Span<const std::byte> bytes, int descriptor);
+// The same of as many of `bytes` as there is room for, which it returns; with 0, the descriptor is
+// not sent either.
+absl::StatusOr<std::size_t> SendSomeWithDescriptor(int socket, absl::Span<const std::byte> bytes,
+                                                   int descriptor);
 
 // Receives up to `target.size()` bytes, which are how many it returns, and the descriptors that
 // come with them, appended to `descriptors`, closed on exec; one that this process had no room for

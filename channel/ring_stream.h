@@ -42,9 +42,9 @@ class RingStream final : public ByteStream {
   // Sends a descriptor of a file, which stays the caller's, ahead of what is written next. Any
   // thread may. kUnavailable where the peer does not take what is sent.
   absl::Status SendDescriptor(int descriptor);
-  // The next descriptor that the server has sent; not valid where there is none. For the thread
-  // that reads. A server takes none from its clients.
-  UniqueFd NextDescriptor();
+  // A server takes none from its clients.
+  bool BringsDescriptors() const override { return side_ == Side::kClient; }
+  UniqueFd NextDescriptor() override;
 
  private:
   void Kick();

@@ -1,6 +1,8 @@
 // A stream over a connected socket, Unix or TCP.
 #pragma once
 
+#include <deque>
+
 #include "backends/core/unique_fd.h"
 #include "channel/byte_stream.h"
 
@@ -8,8 +10,9 @@ namespace acceld {
 
 class SocketStream final : public ByteStream {
  public:
-  // `socket` becomes non-blocking; on TCP nothing is held back to be sent with more.
-  explicit SocketStream(UniqueFd socket);
+  // `socket` becomes non-blocking; on TCP nothing is held back to be sent with more. Of a Unix
+  // socket, the descriptors that the peer sends can be taken.
+  explicit SocketStream(UniqueFd socket, bool takes_descriptors = false);
 
   absl::StatusOr<std::size_t> Read(absl::Span<std::byte> target) override;
   absl::StatusOr<std::size_t> Write(absl::Span<const std::byte> source) override;
@@ -20,12 +23,19 @@ class SocketStream final : public ByteStream {
   bool PrepareToWaitForBytes() override { return true; }
   bool PrepareToWaitForRoom() override { return true; }
   absl::Status WakeUp() override { return absl::OkStatus(); }
+  absl::StatusOr<std::size_t> WriteWithDescriptor(absl::Span<const std::byte> source,
+                                                  int descriptor) override;
+  bool BringsDescriptors() const override { return takes_descriptors_; }
+  UniqueFd NextDescriptor() override;
 
   // Gives the socket up.
   UniqueFd Release() { return std::move(socket_); }
 
  private:
   UniqueFd socket_;
+  const bool takes_descriptors_;
+  // Received, and not yet asked for.
+  std::deque<UniqueFd> descriptors_;
 };
 
 // Receives what is there from a socket, without descriptors: those that come along are closed.

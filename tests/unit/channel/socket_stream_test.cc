@@ -64,6 +64,45 @@ TEST_F(SocketStreamTest, DescriptorsThatComeAlongAreClosed) {
   EXPECT_TRUE(BecomesReadable(reading.get(), 0));
 }
 
+TEST_F(SocketStreamTest, BringsDescriptorsInTheirOrderWhereTheyAreTaken) {
+  SocketPair sockets;
+  SocketStream taker(std::move(sockets.first), /*takes_descriptors=*/true);
+  SocketStream sender(std::move(sockets.second));
+  EXPECT_TRUE(taker.BringsDescriptors());
+  EXPECT_FALSE(sender.BringsDescriptors());
+  EXPECT_FALSE(taker.NextDescriptor().valid());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  EXPECT_EQ(*sender.Write(BytesOf("ab")), 2u);
+  EXPECT_EQ(*sender.WriteWithDescriptor(BytesOf("cd"), writing.get()), 2u);
+  EXPECT_EQ(*sender.WriteWithDescriptor(BytesOf("e"), sender.fd()), 1u);
+  EXPECT_EQ(*sender.Write(BytesOf("f")), 1u);
+  std::string read;
+  while (read.size() < 6) read += ReadOnce(taker, 100);
+  EXPECT_EQ(read, "abcdef");
+  const UniqueFd first = taker.NextDescriptor();
+  ASSERT_TRUE(first.valid());
+  EXPECT_EQ(write(first.get(), "x", 1), 1);
+  EXPECT_TRUE(BecomesReadable(reading.get(), 0));
+  EXPECT_TRUE(taker.NextDescriptor().valid());
+  EXPECT_FALSE(taker.NextDescriptor().valid());
+  std::byte byte;
+  EXPECT_EQ(*taker.Read({}), 0u);
+  EXPECT_EQ(*taker.Read(absl::MakeSpan(&byte, 1)), 0u);
+}
+
+TEST_F(SocketStreamTest, ADescriptorWaitsForRoomAndABadOneIsAnError) {
+  EXPECT_FALSE(stream_.WriteWithDescriptor(BytesOf("x"), -1).ok());
+  const std::string much(1 << 20, 'x');
+  while (*stream_.Write(BytesOf(much)) > 0) {
+  }
+  const absl::StatusOr<std::size_t> none = stream_.WriteWithDescriptor(BytesOf("x"), stream_.fd());
+  ASSERT_THAT(none.status(), IsOk());
+  EXPECT_EQ(*none, 0u);
+}
+
 TEST_F(SocketStreamTest, GivesItsSocketUp) {
   const int fd = stream_.fd();
   const UniqueFd released = stream_.Release();
