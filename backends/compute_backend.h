@@ -25,6 +25,7 @@
 #include "absl/types/span.h"
 #include "backends/core/device_info.h"
 #include "backends/core/handles.h"
+#include "backends/core/unique_fd.h"
 #include "backends/ops/op.h"
 
 namespace acceld {
@@ -34,6 +35,22 @@ struct AllocOptions {
   // and where a remote backend's transport is not shared memory. Takes whole pages, and a file
   // descriptor in each process; a client may have few.
   bool mappable = false;
+  // Memory that another process can open on the same device, with ExportHandle. It is an allocation
+  // of its own, never of a pool, and takes a multiple of the device's granularity (2 MiB on
+  // NVIDIA's cards). Unsupported on a device that has none, and where a remote backend's transport
+  // passes no descriptors, which shared memory and Unix sockets do; permission denied where the
+  // daemon's configuration does not have allow_direct_opening.
+  bool openable = false;
+};
+
+// What opens memory in another process, CUDA's shareable handle. All of it has to be sent there,
+// the descriptor by SCM_RIGHTS (unix(7)).
+struct ShareableHandle {
+  UniqueFd descriptor{};
+  // The allocation's.
+  std::uint64_t size_bytes = 0;
+  // DeviceInfo::uuid of the device whose memory it is.
+  std::string device_uuid{};
 };
 
 struct StreamOptions {
@@ -89,6 +106,25 @@ class ComputeBackend {
   virtual absl::StatusOr<absl::Span<std::byte>> Map(Address address) = 0;
   // Ends the view. Errors as Map's; an allocation that is not mapped is an invalid argument.
   virtual absl::Status Unmap(Address address) = 0;
+
+  // A handle of the openable allocation that starts at `address`, a new one each time.
+  //
+  // Whoever has its descriptor can read and write the memory, at any time, unchecked, and pass it
+  // on, and nobody can take that back: so no handle is read-only. Accesses of different processes
+  // are not ordered: synchronize before another is to see what was written. Free ends the
+  // allocation here; the memory lives on until each descriptor is closed and each process that
+  // opened it has freed it, and is given to nobody before.
+  //
+  // Unsupported where the allocation is not openable (one that ImportHandle returned is not) or the
+  // device has no such memory; unknown, freed and interior addresses are invalid arguments.
+  virtual absl::StatusOr<ShareableHandle> ExportHandle(Address address) = 0;
+  // Opens the memory of `handle`, which stays the caller's and is not used after the call. Its
+  // bytes are those of the allocation it was exported from; its address is like one of Alloc, and
+  // ends with Free. Invalid argument where the memory is another device's, which the UUID tells,
+  // and where the descriptor is not of openable memory of that many bytes. Unsupported where the
+  // device has no such memory, and on a remote backend: a daemon takes no descriptor from its
+  // clients.
+  virtual absl::StatusOr<Address> ImportHandle(const ShareableHandle& handle) = 0;
 
   // ---- Work ----
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "backends/core/device_info.h"
 #include "backends/core/status.h"
+#include "backends/core/unique_fd.h"
 #include "backends/ops/op.h"
 
 namespace acceld {
@@ -74,6 +75,8 @@ using LostCallback = absl::AnyInvocable<void(const absl::Status&)>;
 struct MemoryOptions {
   // Memory that the host can map; only where has_mappable_memory().
   bool mappable = false;
+  // Memory that another process can open; only where openable_granularity() is not 0.
+  bool openable = false;
 };
 
 struct MemoryUsage {
@@ -120,7 +123,8 @@ class Device : public WorkSink {
   // where the device or its budget has no more; a smaller request may then still succeed.
   virtual absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes,
                                               const MemoryOptions& options) = 0;
-  // Gives back what Allocate returned, of the same size. No work that names it is pending.
+  // Gives back what Allocate, or ImportHandle, returned, of the same size. No work that names it is
+  // pending.
   virtual void Release(std::byte* data, std::uint64_t bytes) = 0;
 
   // Whether Allocate can give memory that is host memory, shared as a file.
@@ -130,6 +134,20 @@ class Device : public WorkSink {
   // Release. Unsupported for other memory.
   virtual absl::StatusOr<int> MappableFile(const std::byte* /*data*/) const {
     return UnsupportedError("The device has no mappable memory.");
+  }
+
+  // Openable memory takes a multiple of this many bytes; 0 where the device has none.
+  virtual std::uint64_t openable_granularity() const { return 0; }
+  // A new descriptor of the openable memory that starts at `data`, and which is zero but for what
+  // was written since Allocate. Unsupported for other memory.
+  virtual absl::StatusOr<UniqueFd> ExportHandle(const std::byte* /*data*/) {
+    return UnsupportedError("The device has no openable memory.");
+  }
+  // The first `bytes` bytes, at least one, of openable memory of this device, aligned to 256 bytes,
+  // until Release. `descriptor` stays the caller's and may be of anything: invalid argument where
+  // it is not of such memory.
+  virtual absl::StatusOr<std::byte*> ImportHandle(int /*descriptor*/, std::uint64_t /*bytes*/) {
+    return UnsupportedError("The device has no openable memory.");
   }
 
   // Whether it runs several ops faster as one piece of work than one by one. Others are handed no

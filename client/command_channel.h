@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "backends/compute_backend.h"
 #include "backends/core/handles.h"
 #include "proto/command/command.h"
 
@@ -62,6 +63,11 @@ class CommandChannel {
   // the result lives.
   virtual absl::StatusOr<std::shared_ptr<std::byte>> Map(Address address,
                                                          std::uint64_t size_bytes) = 0;
+
+  // Whether the daemon can send descriptors, which ExportHandle needs.
+  virtual bool BringsDescriptors() const = 0;
+  // The openable allocation at `address`, without the device's UUID.
+  virtual absl::StatusOr<ShareableHandle> ExportHandle(Address address) = 0;
 
   // OK while the channel works; then why not, for good.
   virtual absl::Status status() const = 0;

@@ -44,6 +44,8 @@ class DataChannel final : public CommandChannel {
   bool CanMap() const override { return ring_ != nullptr; }
   absl::StatusOr<std::shared_ptr<std::byte>> Map(Address address,
                                                  std::uint64_t size_bytes) override;
+  bool BringsDescriptors() const override { return stream_->BringsDescriptors(); }
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) override;
   absl::Status status() const override;
 
  private:

@@ -230,7 +230,7 @@ DataChannel::Described DataChannel::AskForDescriptor(frames::Kind kind, std::uin
   Post({.done =
             [&](CommandResult result) {
               // In the order of the results, which is that of the descriptors.
-              if (result.status.ok()) described.descriptor = ring_->NextDescriptor();
+              if (result.status.ok()) described.descriptor = stream_->NextDescriptor();
               const Address* value = std::get_if<Address>(&result.value);
               described.value = value != nullptr ? *value : Address{0};
               described.status = std::move(result.status);
@@ -241,7 +241,7 @@ DataChannel::Described DataChannel::AskForDescriptor(frames::Kind kind, std::uin
        [&](std::vector<std::byte>& frames) { frames::Append(kind, number, frames); });
   Wait([&] { return done.load(); });
   if (described.status.ok() && !described.descriptor.valid()) {
-    described.status = OutOfMemory("The process has no descriptor left for shared memory.");
+    described.status = OutOfMemory("The process has no descriptor left for the memory.");
   }
   return described;
 }
@@ -301,6 +301,14 @@ absl::StatusOr<std::shared_ptr<std::byte>> DataChannel::Map(Address address,
                           SealedMemory::Open(described.descriptor.Release(), size_bytes));
   const auto memory = std::make_shared<SealedMemory>(std::move(opened));
   return std::shared_ptr<std::byte>(memory, memory->data());
+}
+
+absl::StatusOr<ShareableHandle> DataChannel::ExportHandle(Address address) {
+  if (!BringsDescriptors()) return NoDescriptors();
+  Described described = AskForDescriptor(frames::Kind::kExportHandle, address);
+  ACCELD_RETURN_IF_ERROR(described.status);
+  return ShareableHandle{.descriptor = std::move(described.descriptor),
+                         .size_bytes = described.value};
 }
 
 }  // namespace acceld

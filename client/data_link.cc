@@ -117,7 +117,8 @@ absl::StatusOr<DataLink> OpenDataLink(const Endpoint& endpoint, std::string_view
     return DeviceError("The daemon's answer is no welcome.");
   }
   if (link.welcome.ring_bytes == 0) {
-    link.stream = std::make_unique<SocketStream>(std::move(socket));
+    link.stream = std::make_unique<SocketStream>(std::move(socket),
+                                                 /*takes_descriptors=*/!endpoint.unix_path.empty());
     return link;
   }
   if (!shared_memory || descriptors.size() != 1 || !std::has_single_bit(link.welcome.ring_bytes) ||

@@ -200,6 +200,8 @@ absl::StatusOr<std::shared_ptr<std::byte>> GrpcChannel::Map(Address, std::uint64
   return NoMappableMemory();
 }
 
+absl::StatusOr<ShareableHandle> GrpcChannel::ExportHandle(Address) { return NoDescriptors(); }
+
 void GrpcChannel::MaybeWrite() {
   if (writing_ || messages_.empty() || !status_.ok()) return;
   Message& message = messages_.front();

@@ -51,6 +51,8 @@ class GrpcChannel final : public CommandChannel,
   bool CanMap() const override { return false; }
   absl::StatusOr<std::shared_ptr<std::byte>> Map(Address address,
                                                  std::uint64_t size_bytes) override;
+  bool BringsDescriptors() const override { return false; }
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) override;
   absl::Status status() const override;
 
  private:

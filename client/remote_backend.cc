@@ -132,9 +132,12 @@ absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOpt
   if (bytes == 0) return EmptyAllocation();
   // What nobody can map is not made.
   if (options.mappable && !channel().CanMap()) return NoMappableMemory();
+  if (options.openable && !channel().BringsDescriptors()) return NoDescriptors();
   // The daemon chooses the address, since Alloc waits for it anyway.
-  const Command alloc{
-      .action = command::Alloc{.address = 0, .size_bytes = bytes, .mappable = options.mappable}};
+  const Command alloc{.action = command::Alloc{.address = 0,
+                                               .size_bytes = bytes,
+                                               .mappable = options.mappable,
+                                               .openable = options.openable}};
   ACCELD_ASSIGN_OR_RETURN(Answer answer, Ask(alloc, [] { return absl::OkStatus(); }));
   ACCELD_ASSIGN_OR_RETURN(const Address base, ValueOf<Address>(std::move(answer.result)));
   MutexLock lock(mutex_);
@@ -239,6 +242,25 @@ absl::Status RemoteBackend::Unmap(Address address) {
   ACCELD_RETURN_IF_ERROR(SizeOfMappable(address, "to unmap").status());
   view = std::exchange(mappable_[address], nullptr);
   return view != nullptr ? absl::OkStatus() : NotMapped(address);
+}
+
+absl::StatusOr<ShareableHandle> RemoteBackend::ExportHandle(Address address) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(addresses_.FindStart(address, "to export").status());
+  }
+  // The daemon makes the other checks, as it answers anyway.
+  ACCELD_ASSIGN_OR_RETURN(ShareableHandle handle, channel().ExportHandle(address));
+  handle.device_uuid = session().device.uuid;
+  return handle;
+}
+
+absl::StatusOr<Address> RemoteBackend::ImportHandle(const ShareableHandle&) {
+  ACCELD_RETURN_IF_ERROR(Ready());
+  return UnsupportedError(
+      "A daemon takes no descriptors from its clients; open the memory in process, with a "
+      "LocalBackend on the same device.");
 }
 
 // ---- Work ----

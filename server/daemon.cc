@@ -45,8 +45,10 @@ constexpr std::chrono::milliseconds kEndGrace{200};
 // A ring holds at least a few commands.
 constexpr std::uint32_t kMinRingBytes = 4096;
 
-SessionLimits ToSessionLimits(const Limits& limits) {
+SessionLimits ToSessionLimits(const Config& config) {
+  const Limits& limits = config.limits;
   SessionLimits session;
+  session.direct_opening = config.allow_direct_opening;
   session.message_bytes = limits.max_message_bytes;
   session.message_commands = limits.max_commands_per_message;
   session.streams = limits.max_streams;
@@ -171,7 +173,7 @@ absl::Status RunDaemon(const Config& config, Registry registry) {
   ACCELD_ASSIGN_OR_RETURN(const DevicePool::Choice choice, devices.Choose({}));
   Log(LogLevel::kInfo, "chose a device", {{"choice", choice.explanation}});
 
-  const SessionLimits limits = ToSessionLimits(config.limits);
+  const SessionLimits limits = ToSessionLimits(config);
   ConnectionTable connections;
   SessionTable sessions(devices, limits);
   ACCELD_ASSIGN_OR_RETURN(

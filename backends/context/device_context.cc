@@ -1,5 +1,7 @@
 #include "backends/context/device_context.h"
 
+#include <fcntl.h>
+
 #include <utility>
 
 #include "backends/context/handle_errors.h"
@@ -34,6 +36,7 @@ DeviceContext::DeviceContext(Device& device, std::shared_ptr<WorkSink> sink,
       max_allocations_(limits.allocations),
       max_mappable_(limits.mappable_allocations),
       max_program_items_(limits.programs.items),
+      direct_opening_(limits.direct_opening),
       memory_(std::move(memory)),
       programs_(limits.programs, &device) {}
 
@@ -47,7 +50,16 @@ absl::StatusOr<std::byte*> DeviceContext::AllocateOnDevice(std::uint64_t bytes,
                                                            const AllocOptions& options) {
   if (bytes == 0) return EmptyAllocation();
   if (options.mappable && !device_.has_mappable_memory()) return NoMappableMemory();
-  return device_.Allocate(bytes, MemoryOptions{.mappable = options.mappable});
+  if (options.openable && device_.openable_granularity() == 0) return NoOpenableMemory();
+  if (options.openable && !direct_opening_) return NoDirectOpening();
+  return device_.Allocate(
+      bytes, MemoryOptions{.mappable = options.mappable, .openable = options.openable});
+}
+
+std::uint64_t DeviceContext::BytesTaken(std::uint64_t bytes, const AllocOptions& options) const {
+  if (!options.openable) return bytes;
+  const std::uint64_t granularity = device_.openable_granularity();
+  return (bytes + granularity - 1) / granularity * granularity;
 }
 
 absl::Status DeviceContext::CheckRoom(const AllocOptions& options) const {
@@ -97,7 +109,8 @@ absl::StatusOr<Address> DeviceContext::Alloc(std::uint64_t bytes, const AllocOpt
   --allocating_;
   allocating_mappable_ -= options.mappable ? 1 : 0;
   if (!data.ok()) return FailAlloc(chosen, bytes, data.status());
-  memory_->Add(bytes);
+  const std::uint64_t taken_bytes = BytesTaken(bytes, options);
+  memory_->Add(taken_bytes);
   absl::StatusOr<Address> base = chosen;
   if (closed_) {
     base = CheckOpen();
@@ -105,13 +118,15 @@ absl::StatusOr<Address> DeviceContext::Alloc(std::uint64_t bytes, const AllocOpt
     base = server_addresses_.Take(bytes);
   }
   allocation = std::make_shared<Allocation>(
-      base.value_or(0), bytes, *data, [device = &device_, memory = memory_, data = *data, bytes] {
+      base.value_or(0), bytes, *data,
+      [device = &device_, memory = memory_, data = *data, bytes, taken_bytes] {
         device->Release(data, bytes);
-        memory->Remove(bytes);
+        memory->Remove(taken_bytes);
       });
   if (base.ok()) {
     addresses_.Insert(std::move(allocation));
     if (options.mappable) mappable_.emplace(*base, false);
+    if (options.openable) openable_.insert(*base);
   }
   return base;
 }
@@ -122,6 +137,7 @@ absl::Status DeviceContext::Free(Address address) {
   ACCELD_RETURN_IF_ERROR(CheckOpen());
   ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.Remove(address));
   mappable_.erase(address);
+  openable_.erase(address);
   return absl::OkStatus();
 }
 
@@ -153,6 +169,53 @@ absl::Status DeviceContext::Unmap(Address address) {
   ACCELD_RETURN_IF_ERROR(FindMappable(address, "to unmap").status());
   if (!std::exchange(mappable_[address], false)) return NotMapped(address);
   return absl::OkStatus();
+}
+
+absl::StatusOr<ShareableHandle> DeviceContext::ExportHandle(Address address) const {
+  std::shared_ptr<const Allocation> allocation;
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckOpen());
+    ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.FindStart(address, "to export"));
+    if (device_.openable_granularity() == 0) return NoOpenableMemory();
+    if (!openable_.contains(address)) return NotOpenable(address);
+  }
+  ACCELD_ASSIGN_OR_RETURN(UniqueFd descriptor, device_.ExportHandle(allocation->data()));
+  return ShareableHandle{.descriptor = std::move(descriptor),
+                         .size_bytes = allocation->size_bytes(),
+                         .device_uuid = device_.info().uuid};
+}
+
+absl::StatusOr<Address> DeviceContext::ImportHandle(const ShareableHandle& handle) {
+  if (device_.openable_granularity() == 0) return NoOpenableMemory();
+  const std::uint64_t bytes = handle.size_bytes;
+  if (handle.device_uuid != device_.info().uuid) {
+    return InvalidArgument(fmt::format("The handle is of memory of device {}, and this is {}.",
+                                       handle.device_uuid, device_.info().uuid));
+  }
+  if (bytes == 0) return InvalidArgument("The handle is of 0 bytes; memory has at least 1 byte.");
+  if (fcntl(handle.descriptor.get(), F_GETFD) < 0) {
+    return InvalidArgument(
+        fmt::format("The handle's descriptor, {}, is not open.", handle.descriptor.get()));
+  }
+  {
+    MutexLock lock(mutex_);
+    ACCELD_RETURN_IF_ERROR(CheckOpen());
+    ACCELD_RETURN_IF_ERROR(CheckRoom({}));
+    ++allocating_;
+  }
+  const absl::StatusOr<std::byte*> data = device_.ImportHandle(handle.descriptor.get(), bytes);
+  std::shared_ptr<const Allocation> allocation;  // Outlives the lock: releasing takes time.
+  MutexLock lock(mutex_);
+  --allocating_;
+  if (!data.ok()) return data.status();
+  absl::StatusOr<Address> base = closed_ ? CheckOpen() : server_addresses_.Take(bytes);
+  // Whoever allocated it accounts for it.
+  allocation = std::make_shared<Allocation>(
+      base.value_or(0), bytes, *data,
+      [device = &device_, data = *data, bytes] { device->Release(data, bytes); });
+  if (base.ok()) addresses_.Insert(std::move(allocation));
+  return base;
 }
 
 absl::Status DeviceContext::CheckRange(Address address, std::uint64_t bytes,
@@ -256,6 +319,7 @@ void DeviceContext::Close() {
     closed_ = true;
     std::swap(addresses, addresses_);
     mappable_.clear();
+    openable_.clear();
     programs_.Clear();
   }
   StreamSet::Close();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,6 +35,8 @@ struct ContextLimits {
   std::size_t allocations = 1 << 20;
   // Each has a descriptor.
   std::size_t mappable_allocations = 64;
+  // Whether another process may open memory of this client's.
+  bool direct_opening = true;
   ProgramLimits programs{};
 };
 
@@ -69,6 +72,8 @@ class DeviceContext final : public StreamSet {
   // As ComputeBackend's.
   absl::StatusOr<MappedMemory> Map(Address address);
   absl::Status Unmap(Address address);
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) const;
+  absl::StatusOr<Address> ImportHandle(const ShareableHandle& handle);
 
   // Bytes that allocations hold, also freed ones whose work is not done.
   std::uint64_t live_bytes() const { return memory_->used_bytes(); }
@@ -124,6 +129,8 @@ class DeviceContext final : public StreamSet {
   absl::StatusOr<std::shared_ptr<const Allocation>> FindMappable(Address address,
                                                                  std::string_view action) const
       ACCELD_REQUIRES(mutex_);
+  // What an allocation of `bytes` bytes takes of the device.
+  std::uint64_t BytesTaken(std::uint64_t bytes, const AllocOptions& options) const;
   // Takes the address that a client chose.
   absl::Status Claim(Address chosen, std::uint64_t bytes) ACCELD_REQUIRES(mutex_);
   // Lets a chosen address stand for the error of its allocation; returns the error.
@@ -135,6 +142,7 @@ class DeviceContext final : public StreamSet {
   const std::size_t max_allocations_;
   const std::size_t max_mappable_;
   const std::size_t max_program_items_;
+  const bool direct_opening_;
   // Shared with allocations, which may outlive the context.
   const std::shared_ptr<MemoryAccount> memory_;
 
@@ -149,6 +157,7 @@ class DeviceContext final : public StreamSet {
   std::size_t allocating_mappable_ ACCELD_GUARDED_BY(mutex_) = 0;
   // The mappable allocations, and whether each is mapped.
   absl::flat_hash_map<Address, bool> mappable_ ACCELD_GUARDED_BY(mutex_);
+  absl::flat_hash_set<Address> openable_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld

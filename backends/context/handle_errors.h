@@ -66,6 +66,28 @@ inline absl::Status NotMapped(Address address) {
   return InvalidArgument(fmt::format("The allocation at {:#x} is not mapped.", address));
 }
 
+inline absl::Status NoOpenableMemory() {
+  return UnsupportedError("The device has no openable memory.");
+}
+
+inline absl::Status NotOpenable(Address address) {
+  return UnsupportedError(
+      fmt::format("The allocation at {:#x} is not openable; Alloc has an option for it.", address));
+}
+
+inline absl::Status NoDescriptors() {
+  return UnsupportedError(
+      "There is no openable memory over a transport that passes no descriptors; shared memory and "
+      "frames on a Unix socket do.");
+}
+
+inline absl::Status NoDirectOpening() {
+  return WithReason(
+      absl::PermissionDeniedError("The daemon gives no openable memory, unless its configuration "
+                                  "has allow_direct_opening: true."),
+      reason::kPermissionDenied);
+}
+
 // What becomes of work that had not started when its session ended.
 inline absl::Status SessionCancelled() {
   return WithReason(absl::CancelledError("The session has ended."), reason::kSessionEnded);

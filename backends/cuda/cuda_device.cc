@@ -41,19 +41,39 @@ class CudaDevice final : public Device {
 
   MemoryUsage memory() const override { return parts_.memory.Usage(); }
 
-  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions&) override {
+  absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {
     if (parts_.health.lost()) return parts_.health.status();
-    absl::StatusOr<std::byte*> data = parts_.memory.Allocate(bytes);
+    const auto allocate = [&] {
+      return options.openable ? parts_.memory.AllocateOpenable(bytes)
+                              : parts_.memory.Allocate(bytes);
+    };
+    absl::StatusOr<std::byte*> data = allocate();
     // Graphs may go for a client's memory; their programs run as well without.
-    if (absl::IsResourceExhausted(data.status()) && parts_.graphs.Clear()) {
-      data = parts_.memory.Allocate(bytes);
-    }
+    if (absl::IsResourceExhausted(data.status()) && parts_.graphs.Clear()) data = allocate();
     if (!data.ok()) return parts_.health.Judge(data.status(), "an allocation");
     return data;
   }
 
   void Release(std::byte* data, std::uint64_t bytes) override {
     parts_.memory.Release(data, bytes);
+  }
+
+  std::uint64_t openable_granularity() const override {
+    return parts_.memory.openable_granularity();
+  }
+
+  absl::StatusOr<UniqueFd> ExportHandle(const std::byte* data) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    absl::StatusOr<UniqueFd> descriptor = parts_.memory.Export(data);
+    if (!descriptor.ok()) return parts_.health.Judge(descriptor.status(), "an export");
+    return descriptor;
+  }
+
+  absl::StatusOr<std::byte*> ImportHandle(int descriptor, std::uint64_t bytes) override {
+    if (parts_.health.lost()) return parts_.health.status();
+    absl::StatusOr<std::byte*> data = parts_.memory.Import(descriptor, bytes);
+    if (!data.ok()) return parts_.health.Judge(data.status(), "an import");
+    return data;
   }
 
   absl::StatusOr<std::byte*> AllocateHost(std::uint64_t bytes) override {

@@ -1,6 +1,7 @@
 #include "backends/cuda/device_memory.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/core/status.h"
 #include "backends/cuda/driver_status.h"
@@ -68,6 +69,52 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroed(std::uint64_t bytes) {
   return data.value;
 }
 
+absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
+  // What is beyond the budget as it is might not be rounded up.
+  const std::uint64_t taken_bytes =
+      bytes <= budget_.limit_bytes() ? openable_.RoundUp(bytes) : bytes;
+  ACCELD_RETURN_IF_ERROR(Reserve(taken_bytes));
+  absl::StatusOr<std::byte*> data = AllocateZeroedOpenable(taken_bytes);
+  if (!data.ok()) budget_.Release(taken_bytes);
+  return data;
+}
+
+absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroedOpenable(std::uint64_t bytes) {
+  DriverResult<std::byte*> data = openable_.Allocate(bytes);
+  if (data.status.code == DriverCode::kOutOfMemory) {
+    if (const DriverStatus trimmed = driver_.TrimPool(); !trimmed.ok()) {
+      return ToStatus(trimmed, driver_.info());
+    }
+    data = openable_.Allocate(bytes);
+    if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
+  }
+  if (!data.ok()) return ToStatus(data.status, driver_.info());
+  // All that is mapped, since whoever opens it sees all. Waited for, since nothing orders another
+  // process behind it.
+  DriverStatus status;
+  {
+    MutexLock lock(mutex_);
+    status = driver_.Memset(stream_, data.value, 0, bytes);
+    if (status.ok()) {
+      status = driver_.Synchronize(stream_);
+      // Once more, so that it is not unmapped while it is zeroed.
+      if (!status.ok()) (void)driver_.Synchronize(stream_);
+    }
+  }
+  if (status.ok()) return data.value;
+  openable_.Release(data.value);
+  return ToStatus(status, driver_.info());
+}
+
+absl::StatusOr<std::byte*> DeviceMemory::Import(int descriptor, std::uint64_t bytes) {
+  if (bytes > driver_.info().total_memory_bytes) {
+    return InvalidArgument(fmt::format("The handle is of {} bytes, and cuda device {} ({}) has {}.",
+                                       bytes, driver_.info().ordinal, driver_.info().name,
+                                       driver_.info().total_memory_bytes));
+  }
+  return openable_.Import(descriptor, bytes);
+}
+
 absl::StatusOr<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::uint64_t bytes) {
   ACCELD_RETURN_IF_ERROR(Reserve(bytes));
   const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream, bytes);
@@ -77,6 +124,9 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::ui
 }
 
 void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
+  if (const std::optional<std::uint64_t> taken_bytes = openable_.Release(data)) {
+    return budget_.Release(*taken_bytes);
+  }
   {
     MutexLock lock(mutex_);
     (void)driver_.Free(stream_, data);
@@ -90,7 +140,8 @@ MemoryUsage DeviceMemory::Usage() const {
   const DriverResult<CardMemory> card = driver_.Memory();
   if (!card.ok()) return usage;
   // Not what the pool says it has unused, which follows the stream's frees at some distance.
-  const std::uint64_t ours = card.value.free_bytes + card.value.pool_bytes;
+  const std::uint64_t ours =
+      card.value.free_bytes + card.value.pool_bytes + openable_.allocated_bytes();
   const std::uint64_t used = budget_.used_bytes();
   usage.free_bytes = std::min(budget_.left_bytes(), ours > used ? ours - used : 0);
   return usage;

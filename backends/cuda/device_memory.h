@@ -1,5 +1,5 @@
-// The memory that a card's clients hold: of the driver's pool, and zero before its first use. It
-// counts against the device's budget, as do graphs' memory and the workspace of ops.
+// The memory that a card's clients hold: of the driver's pool, or openable, and zero before its
+// first use. It counts against the device's budget, as do graphs' memory and the workspace of ops.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/openable_memory.h"
 #include "backends/device.h"
 #include "backends/memory/memory_budget.h"
 #include "fmt/format.h"
@@ -23,6 +24,7 @@ class DeviceMemory {
   // `driver` outlives it. All may take `limit_bytes` together.
   DeviceMemory(Driver& driver, std::uint64_t limit_bytes)
       : driver_(driver),
+        openable_(driver),
         budget_(fmt::format("cuda device {}", driver.info().ordinal), limit_bytes) {}
   // All memory has been released.
   ~DeviceMemory();
@@ -35,6 +37,14 @@ class DeviceMemory {
   // Zero for what OrderBehind puts behind it. Out of memory where the budget has no more, or the
   // card, also after the pool has been trimmed.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes);
+  // The same, but openable, and zero at once: waits. Takes whole granules; for a card that has
+  // some.
+  absl::StatusOr<std::byte*> AllocateOpenable(std::uint64_t bytes);
+  // As Device's.
+  std::uint64_t openable_granularity() const { return driver_.ShareableGranularity(); }
+  absl::StatusOr<UniqueFd> Export(const std::byte* data) const { return openable_.Export(data); }
+  // What is imported counts where it was allocated.
+  absl::StatusOr<std::byte*> Import(int descriptor, std::uint64_t bytes);
   // With undefined contents, for what comes next in `stream`.
   absl::StatusOr<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
   // The host has seen done all that used it.
@@ -54,8 +64,10 @@ class DeviceMemory {
   absl::Status Reserve(std::uint64_t bytes);
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
+  absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);
 
   Driver& driver_;
+  OpenableMemory openable_;
   StreamHandle stream_{};
   EventHandle zeroed_{};
   // How often `zeroed_` was recorded.

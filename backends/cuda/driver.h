@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "backends/core/device_info.h"
+#include "backends/core/unique_fd.h"
 #include "backends/core/values.h"
 #include "backends/ops/conv2d_shape.h"
 
@@ -66,6 +67,8 @@ enum class StreamHandle : std::uintptr_t {};
 enum class EventHandle : std::uintptr_t {};
 enum class ConvolutionHandle : std::uintptr_t {};
 enum class GraphHandle : std::uintptr_t {};
+// Device memory as such, which has an address only where it is mapped.
+enum class MemoryHandle : std::uint64_t {};
 
 // A kernel of ours with its parameters, as data (kernels/kernel.h).
 struct Kernel;
@@ -167,6 +170,35 @@ class Driver {
   // Pins memory that the host has, until UnregisterHost. Whole pages.
   virtual DriverStatus RegisterHost(std::byte* data, std::uint64_t bytes) = 0;
   virtual DriverStatus UnregisterHost(std::byte* data) = 0;
+
+  // ---- Memory that other processes can map: CUDA's virtual memory management ----
+
+  // Sizes and addresses of such memory are multiples of this. 0 where the card has none.
+  virtual std::uint64_t ShareableGranularity() const = 0;
+
+  // Memory with undefined contents; it is the card's again when nothing holds it any more: the
+  // handle, a mapping, or a descriptor of it, in whatever process.
+  virtual DriverResult<MemoryHandle> CreateMemory(std::uint64_t bytes) = 0;
+  // A new descriptor of it.
+  virtual DriverResult<UniqueFd> ExportMemory(MemoryHandle memory) = 0;
+  // The memory that a descriptor is of, which stays the caller's and may be of anything; kFailed
+  // where it is not of this card's memory.
+  virtual DriverResult<MemoryHandle> ImportMemory(int descriptor) = 0;
+  // Mappings stay.
+  virtual DriverStatus ReleaseMemory(MemoryHandle memory) = 0;
+
+  // Addresses with nothing there.
+  virtual DriverResult<std::byte*> ReserveAddresses(std::uint64_t bytes) = 0;
+  // Takes all of one reservation, with nothing mapped.
+  virtual DriverStatus FreeAddresses(std::byte* address, std::uint64_t bytes) = 0;
+
+  // Puts the first `bytes` bytes of `memory` at all of one reservation, not accessible yet. kFailed
+  // where it has fewer.
+  virtual DriverStatus MapMemory(std::byte* address, std::uint64_t bytes, MemoryHandle memory) = 0;
+  // Lets the card read and write all of one mapping.
+  virtual DriverStatus SetAccess(std::byte* address, std::uint64_t bytes) = 0;
+  // Ends all of one mapping. The host has seen done what used it.
+  virtual DriverStatus UnmapMemory(std::byte* address, std::uint64_t bytes) = 0;
 
   // ---- Streams and events ----
 

@@ -34,6 +34,14 @@ absl::StatusOr<absl::Span<std::byte>> ForwardingBackend::Map(Address address) {
 
 absl::Status ForwardingBackend::Unmap(Address address) { return target_.Unmap(address); }
 
+absl::StatusOr<ShareableHandle> ForwardingBackend::ExportHandle(Address address) {
+  return target_.ExportHandle(address);
+}
+
+absl::StatusOr<Address> ForwardingBackend::ImportHandle(const ShareableHandle& handle) {
+  return target_.ImportHandle(handle);
+}
+
 absl::Status ForwardingBackend::Run(Op op, Stream stream) {
   return target_.Run(std::move(op), stream);
 }

@@ -25,6 +25,8 @@ class ForwardingBackend : public ComputeBackend {
   absl::Status FreeHost(std::byte* data) override;
   absl::StatusOr<absl::Span<std::byte>> Map(Address address) override;
   absl::Status Unmap(Address address) override;
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) override;
+  absl::StatusOr<Address> ImportHandle(const ShareableHandle& handle) override;
 
   // Every helper (Gemm, Memset, …) comes through here.
   absl::Status Run(Op op, Stream stream = kDefaultStream) override;

@@ -114,6 +114,16 @@ absl::Status LocalBackend::Unmap(Address address) {
   return context->Unmap(address);
 }
 
+absl::StatusOr<ShareableHandle> LocalBackend::ExportHandle(Address address) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  return context->ExportHandle(address);
+}
+
+absl::StatusOr<Address> LocalBackend::ImportHandle(const ShareableHandle& handle) {
+  ACCELD_ASSIGN_OR_RETURN(DeviceContext * context, Ready());
+  return context->ImportHandle(handle);
+}
+
 // ---- Work ----
 
 absl::Status LocalBackend::Run(Op op, Stream stream) {

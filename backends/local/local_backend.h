@@ -38,6 +38,8 @@ class LocalBackend final : public ComputeBackend {
   absl::Status FreeHost(std::byte* data) override;
   absl::StatusOr<absl::Span<std::byte>> Map(Address address) override;
   absl::Status Unmap(Address address) override;
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) override;
+  absl::StatusOr<Address> ImportHandle(const ShareableHandle& handle) override;
 
   absl::Status Run(Op op, Stream stream = kDefaultStream) override;
   absl::StatusOr<Stream> CreateStream(const StreamOptions& options = {}) override;

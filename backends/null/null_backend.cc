@@ -41,6 +41,14 @@ absl::StatusOr<absl::Span<std::byte>> NullBackend::Map(Address) { return Refuse(
 
 absl::Status NullBackend::Unmap(Address) { return Refuse("unmap"); }
 
+absl::StatusOr<ShareableHandle> NullBackend::ExportHandle(Address) {
+  return Refuse("export_handle");
+}
+
+absl::StatusOr<Address> NullBackend::ImportHandle(const ShareableHandle&) {
+  return Refuse("import_handle");
+}
+
 absl::Status NullBackend::Run(Op op, Stream) { return Refuse(OpName(op)); }
 
 absl::StatusOr<Stream> NullBackend::CreateStream(const StreamOptions&) {

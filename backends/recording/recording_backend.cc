@@ -139,6 +139,14 @@ absl::Status RecordingBackend::Unmap(Address) {
   return UnsupportedError("The recording backend has no memory to unmap.");
 }
 
+absl::StatusOr<ShareableHandle> RecordingBackend::ExportHandle(Address) {
+  return UnsupportedError("The recording backend has no memory to export.");
+}
+
+absl::StatusOr<Address> RecordingBackend::ImportHandle(const ShareableHandle&) {
+  return UnsupportedError("The recording backend has no memory to import.");
+}
+
 absl::Status RecordingBackend::Run(Op op, Stream stream) {
   ACCELD_RETURN_IF_ERROR(CheckOpShape(op, OpSet().set()));
   return Record(OpName(op), OutputCount(op), stream);

@@ -36,8 +36,8 @@ std::ostream& operator<<(std::ostream& out, const RecordedCall& call);
 // replay is one call.
 //
 // Invalid arguments, which are not recorded, are: parameters of an op that its Check refuses,
-// allocations of 0 bytes, and host memory that AllocHost did not return. Map and Unmap are
-// unsupported. Thread-safe.
+// allocations of 0 bytes, and host memory that AllocHost did not return. Map, Unmap, ExportHandle
+// and ImportHandle are unsupported. Thread-safe.
 class RecordingBackend : public ComputeBackend {
  public:
   // The most that one AllocHost may ask for; more is out of memory.
@@ -60,6 +60,8 @@ class RecordingBackend : public ComputeBackend {
   absl::Status FreeHost(std::byte* data) override;
   absl::StatusOr<absl::Span<std::byte>> Map(Address address) override;
   absl::Status Unmap(Address address) override;
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) override;
+  absl::StatusOr<Address> ImportHandle(const ShareableHandle& handle) override;
 
   absl::Status Run(Op op, Stream stream = kDefaultStream) override;
 

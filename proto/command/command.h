@@ -45,6 +45,7 @@ struct Alloc {
   Address address = 0;
   std::uint64_t size_bytes = 0;
   bool mappable = false;
+  bool openable = false;
 };
 
 struct Free {

@@ -63,7 +63,7 @@ inline auto Fields(command::Read& read) {
   return std::tie(read.source, read.size_bytes, read.keep_error);
 }
 inline auto Fields(command::Alloc& alloc) {
-  return std::tie(alloc.address, alloc.size_bytes, alloc.mappable);
+  return std::tie(alloc.address, alloc.size_bytes, alloc.mappable, alloc.openable);
 }
 inline auto Fields(command::Free& free) { return std::tie(free.address); }
 inline auto Fields(command::CreateStream& create) {

@@ -7,7 +7,7 @@
 //     and why memory is not shared where that was asked for; or with kEnd and closes.
 //     Where shared memory was asked for and granted, the message brings the rings' descriptor, and
 //     from then on frames travel in the rings. The socket wakes the other side, one byte at a time,
-//     brings descriptors, and by its end tells that a side is gone.
+//     brings descriptors, and by its end tells that a side is gone. No client sends a descriptor.
 //  3. The client sends frames, one a command. Their numbers are implied: the first is 1.
 //  4. The daemon answers with kFinished, kResult and kData.
 //  5. Either side closes the socket; the daemon says why before, with kEnd.
@@ -27,7 +27,7 @@ inline constexpr char kMagic[] = "ACCELDDC";
 
 // Raised when anything here, or the fields of a command or op, changes. A daemon speaks just one;
 // a client of another version is refused with VERSION_UNSUPPORTED and uses gRPC.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 struct Hello {
   std::array<char, 8> magic{};
@@ -77,6 +77,13 @@ enum class Kind : std::uint16_t {
   // Shows mappable device memory to the client: u64 address. The result is its size in bytes, an
   // Address; its descriptor comes over the socket before.
   kMap = 68,
+
+  // ---- ... or a Unix socket ----
+
+  // Exports openable device memory: u64 address. The result is its size in bytes, an Address; its
+  // descriptor comes over the socket before, and where there are no rings with the result's first
+  // byte.
+  kExportHandle = 69,
 
   // ---- From the daemon ----
 

@@ -31,6 +31,7 @@ void SetAction(const command::Alloc& alloc, v1::Command& wire) {
   wire.mutable_alloc()->set_address(alloc.address);
   wire.mutable_alloc()->set_size_bytes(alloc.size_bytes);
   wire.mutable_alloc()->set_mappable(alloc.mappable);
+  wire.mutable_alloc()->set_openable(alloc.openable);
 }
 
 void SetAction(const command::Free& free, v1::Command& wire) {
@@ -145,7 +146,8 @@ absl::StatusOr<Command> FromWire(v1::Command&& wire) {
     case v1::Command::kAlloc:
       command.action = command::Alloc{.address = wire.alloc().address(),
                                       .size_bytes = wire.alloc().size_bytes(),
-                                      .mappable = wire.alloc().mappable()};
+                                      .mappable = wire.alloc().mappable(),
+                                      .openable = wire.alloc().openable()};
       return command;
     case v1::Command::kFree:
       command.action = command::Free{wire.free().address()};

@@ -57,6 +57,7 @@ struct Config {
 
   // 0: what a card has.
   std::uint64_t cuda_memory_limit_bytes = 0;
+  bool allow_direct_opening = false;
 
   Limits limits;
   std::chrono::milliseconds drain_timeout{20000};

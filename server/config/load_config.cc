@@ -80,6 +80,11 @@ class FieldReader {
     value = T(number);
   }
 
+  void Bool(const char* name, bool& value) {
+    const FieldDescriptor* field = Find(name);
+    if (field != nullptr) value = message_->GetReflection()->GetBool(*message_, field);
+  }
+
   void Text(const char* name, std::string& value) {
     const FieldDescriptor* field = Find(name);
     if (field == nullptr) return;
@@ -245,6 +250,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, std::string_view name)
   fields.Text("plugin_folder", config.plugin_folder);
   fields.Number("drain_timeout_ms", kDrainTimeoutMsRange, config.drain_timeout);
   fields.Texts("admins", CheckIdentity, config.admins);
+  fields.Bool("allow_direct_opening", config.allow_direct_opening);
   ACCELD_RETURN_IF_ERROR(fields.status());
   ACCELD_RETURN_IF_ERROR(ReadCpu(fields.Nested("cpu"), config));
   ACCELD_RETURN_IF_ERROR(ReadCuda(fields.Nested("cuda"), config));

@@ -26,6 +26,7 @@ absl::StatusOr<std::shared_ptr<Session>> Session::Create(SessionInfo info, Devic
   const ContextLimits context_limits{.streams = limits.streams,
                                      .events = limits.events,
                                      .allocations = limits.allocations,
+                                     .direct_opening = limits.direct_opening,
                                      .programs = {.programs = limits.programs,
                                                   .items = limits.program_items,
                                                   .bytes = limits.program_bytes}};
@@ -160,8 +161,8 @@ void Session::Do(command::Read& read, Stream stream, Done done) {
 }
 
 void Session::Do(command::Alloc& alloc, Stream, Done done) {
-  Finish(done,
-         ToResult(context_->Alloc(alloc.size_bytes, {.mappable = alloc.mappable}, alloc.address)));
+  const AllocOptions options{.mappable = alloc.mappable, .openable = alloc.openable};
+  Finish(done, ToResult(context_->Alloc(alloc.size_bytes, options, alloc.address)));
 }
 
 void Session::Do(command::Free& free, Stream, Done done) {

@@ -70,6 +70,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The file behind a mappable allocation, for the client's process to map.
   absl::StatusOr<MappedMemory> Map(Address address) const { return context_->Map(address); }
+  // Openable memory, for any process.
+  absl::StatusOr<ShareableHandle> ExportHandle(Address address) const {
+    return context_->ExportHandle(address);
+  }
 
   // How many commands are submitted and not finished.
   std::uint32_t in_flight() const { return in_flight_; }

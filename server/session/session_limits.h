@@ -22,6 +22,8 @@ struct SessionLimits {
   // A session beyond these is not read from until some of its commands have finished.
   std::uint32_t commands_in_flight = 4096;
   std::uint64_t bytes_in_flight = 64 << 20;
+  // Whether openable memory may be allocated, whose descriptor a client may give to any process.
+  bool direct_opening = false;
   // Host memory that a session shares with the daemon, rings included.
   std::uint64_t host_bytes = std::uint64_t{1} << 30;
   // Each of the two rings; a power of two. 0: nothing is shared.

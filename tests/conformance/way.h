@@ -18,6 +18,10 @@ std::string ExpectedTransport();
 // Whether this way can show device memory to the host: else mappable memory is unsupported.
 bool MapsMemory();
 
+// A backend in this process on the same device as MakeBackend's, not yet initialized, which can
+// open memory of it; null where this way has no openable memory, which is then unsupported.
+std::unique_ptr<ComputeBackend> MakeOpener();
+
 // How `backend`, which came from MakeBackend and is initialized, really does.
 std::string ObservedTransport(const ComputeBackend& backend);
 

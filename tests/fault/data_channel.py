@@ -15,12 +15,12 @@ import time
 # How soon the daemon answers, or ends what it has to.
 ANSWER_S = 5
 
-MAGIC, VERSION = b"ACCELDDC", 1
+MAGIC, VERSION = b"ACCELDDC", 2
 
 # The places of the commands, and the kinds of frames.
 RUN, WRITE, READ, ALLOC, FREE = 1, 2, 3, 4, 5
 SYNCHRONIZE, NO_OP, COMMAND_KINDS = 16, 17, 20
-WRITE_SHARED, READ_SHARED, ALLOC_HOST, FREE_HOST, MAP = range(64, 69)
+WRITE_SHARED, READ_SHARED, ALLOC_HOST, FREE_HOST, MAP, EXPORT_HANDLE = range(64, 70)
 FINISHED, RESULT, DATA, WELCOME, END = range(128, 133)
 
 # The places of ops.
@@ -49,8 +49,8 @@ def frame(kind, payload=b"", detail=0, number=0, length=None):
     return HEADER.pack(len(payload) if length is None else length, kind, detail, number) + payload
 
 
-def alloc(size_bytes, address=0, mappable=0):
-    return frame(ALLOC, numbers(address, size_bytes, mappable))
+def alloc(size_bytes, address=0, mappable=0, openable=0):
+    return frame(ALLOC, numbers(address, size_bytes, mappable, openable))
 
 
 def free(address):

@@ -128,7 +128,11 @@ class FieldTest(DataChannelTest):
 
     def test_booleans(self):
         for value in (2, 255, 1 << 63):
-            for command in (data.alloc(64, mappable=value), data.read(self.address, 8, value)):
+            for command in (
+                data.alloc(64, mappable=value),
+                data.alloc(64, openable=value),
+                data.read(self.address, 8, value),
+            ):
                 channel = self.attach()
                 channel.send(command)
                 self.assert_ends(channel, INVALID_ARGUMENT)

@@ -12,7 +12,7 @@ import data_channel as data
 import unittest_main
 from data_hostile import DataChannelTest
 
-INVALID_ARGUMENT, RESOURCE_EXHAUSTED = 3, 8
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 3, 8, 12
 MIB = 1 << 20
 
 HOST_MIB = 4
@@ -30,6 +30,10 @@ def free_host(host):
 
 def map_memory(address):
     return data.frame(data.MAP, data.numbers(address))
+
+
+def export_handle(address):
+    return data.frame(data.EXPORT_HANDLE, data.numbers(address))
 
 
 class SharingTest(DataChannelTest):
@@ -151,6 +155,23 @@ class SharingTest(DataChannelTest):
         address = self.channel.value(data.alloc(64, mappable=1))
         self.channel.do(data.free(address))
         self.assert_fails(map_memory(address), INVALID_ARGUMENT)
+
+    def test_exports_of_what_cannot_be_exported(self):
+        for options in ({}, {"shared_memory": True}):
+            channel = self.attach(**options)
+            for address in (0, 1 << 63, self._innocent_data + (1 << 20), (1 << 64) - 1):
+                (result,) = channel.do(export_handle(address))
+                self.assertEqual(data.status_of(result.payload)[0], INVALID_ARGUMENT)
+            address = channel.value(data.alloc(64))
+            for command in (export_handle(address), data.alloc(64, openable=1)):
+                (result,) = channel.do(command)
+                self.assertEqual(data.status_of(result.payload)[0], UNIMPLEMENTED)
+
+    def test_export_over_tcp(self):
+        session = self.attacker(self.daemon.tcp_endpoint).open()
+        channel = self.attach(session, over_tcp=True)
+        channel.send(export_handle(0))
+        self.assert_ends(channel, INVALID_ARGUMENT)
 
     def test_map_of_memory_that_is_freed_under_it(self):
         address = self.channel.value(data.alloc(4096, mappable=1))

@@ -151,6 +151,19 @@ absl::StatusOr<int> FaultyDevice::MappableFile(const std::byte* data) const {
   return device_->MappableFile(data);
 }
 
+std::uint64_t FaultyDevice::openable_granularity() const { return device_->openable_granularity(); }
+
+absl::StatusOr<UniqueFd> FaultyDevice::ExportHandle(const std::byte* data) {
+  return device_->ExportHandle(data);
+}
+
+absl::StatusOr<std::byte*> FaultyDevice::ImportHandle(int descriptor, std::uint64_t bytes) {
+  absl::StatusOr<std::byte*> data = device_->ImportHandle(descriptor, bytes);
+  MutexLock lock(mutex_);
+  if (data.ok()) live_bytes_ += bytes;
+  return data;
+}
+
 bool FaultyDevice::has_programs() const { return device_->has_programs(); }
 
 std::size_t FaultyDevice::queue_depth() const { return device_->queue_depth(); }

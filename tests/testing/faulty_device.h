@@ -73,6 +73,9 @@ class FaultyDevice : public Device {
   void Release(std::byte* data, std::uint64_t bytes) override;
   bool has_mappable_memory() const override;
   absl::StatusOr<int> MappableFile(const std::byte* data) const override;
+  std::uint64_t openable_granularity() const override;
+  absl::StatusOr<UniqueFd> ExportHandle(const std::byte* data) override;
+  absl::StatusOr<std::byte*> ImportHandle(int descriptor, std::uint64_t bytes) override;
   bool has_programs() const override;
   std::size_t queue_depth() const override;
   std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override;

@@ -11,6 +11,7 @@
 #include "backends/cuda/real/cudnn.h"
 #include "backends/cuda/real/exclusion.h"
 #include "backends/cuda/real/launch.h"
+#include "backends/cuda/real/virtual_memory.h"
 #include "fmt/format.h"
 
 namespace acceld::cuda {
@@ -53,7 +54,9 @@ class CudaDriver final : public Driver {
     }
     // Makes the primary context.
     if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return pool_ != nullptr ? DriverStatus() : MakePool();
+    if (pool_ != nullptr) return {};
+    if (DriverStatus status = virtual_memory_.Open(info_.ordinal); !status.ok()) return status;
+    return MakePool();
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -111,6 +114,57 @@ class CudaDriver final : public Driver {
 
   DriverStatus UnregisterHost(std::byte* data) override {
     return Call("cudaHostUnregister", [&] { return cudaHostUnregister(data); });
+  }
+
+  std::uint64_t ShareableGranularity() const override { return virtual_memory_.granularity(); }
+
+  DriverResult<MemoryHandle> CreateMemory(std::uint64_t bytes) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
+    return virtual_memory_.CreateMemory(bytes);
+  }
+
+  DriverResult<UniqueFd> ExportMemory(MemoryHandle memory) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
+    return virtual_memory_.ExportMemory(memory);
+  }
+
+  DriverResult<MemoryHandle> ImportMemory(int descriptor) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
+    return virtual_memory_.ImportMemory(descriptor);
+  }
+
+  DriverStatus ReleaseMemory(MemoryHandle memory) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return virtual_memory_.ReleaseMemory(memory);
+  }
+
+  DriverResult<std::byte*> ReserveAddresses(std::uint64_t bytes) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
+    return virtual_memory_.ReserveAddresses(bytes);
+  }
+
+  DriverStatus FreeAddresses(std::byte* address, std::uint64_t bytes) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return virtual_memory_.FreeAddresses(address, bytes);
+  }
+
+  DriverStatus MapMemory(std::byte* address, std::uint64_t bytes, MemoryHandle memory) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return virtual_memory_.MapMemory(address, bytes, memory);
+  }
+
+  DriverStatus SetAccess(std::byte* address, std::uint64_t bytes) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    return virtual_memory_.SetAccess(address, bytes);
+  }
+
+  DriverStatus UnmapMemory(std::byte* address, std::uint64_t bytes) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    // Which may wait for the device.
+    device_waits_.Begin();
+    DriverStatus status = virtual_memory_.UnmapMemory(address, bytes);
+    device_waits_.End();
+    return status;
   }
 
   DriverResult<StreamHandle> CreateStream(int priority) override {
@@ -289,6 +343,7 @@ class CudaDriver final : public Driver {
 
   const DeviceInfo info_;
   const std::uint64_t gemm_workspace_bytes_;
+  VirtualMemory virtual_memory_;
   cudaMemPool_t pool_ = nullptr;
   // While a stream captures, CUDA does not let the whole device be waited for, and the attempt ends
   // the capture.

@@ -264,7 +264,8 @@ bool DataConnection::HasRoom() const {
   return in_flight() < limits.commands_in_flight &&
          output_->accepted() - output_->finished_in_order() <
              limits.commands_in_flight + kMaxOutOfOrder &&
-         held_bytes_ < limits.bytes_in_flight && output_->waiting_bytes() < kMaxWaitingBytes;
+         held_bytes_ < limits.bytes_in_flight && output_->waiting_bytes() < kMaxWaitingBytes &&
+         !output_->descriptor_waits();
 }
 
 bool DataConnection::MayGoOn() {
@@ -318,8 +319,12 @@ absl::Status DataConnection::TakeFrame(FrameInput::Frame frame) {
 
 absl::Status DataConnection::TakeNumbered(std::uint64_t number, FrameInput::Frame frame) {
   if (frame.header.kind <= frames::kCommandKinds) return TakeCommand(number, std::move(frame));
+  const auto kind = static_cast<frames::Kind>(frame.header.kind);
+  if (kind == frames::Kind::kExportHandle && peer_.kind == Peer::Kind::kUnix) {
+    return ExportHandle(number, frame.fields);
+  }
   if (ring_ != nullptr) {
-    switch (static_cast<frames::Kind>(frame.header.kind)) {
+    switch (kind) {
       case frames::Kind::kWriteShared:
       case frames::Kind::kReadShared:
         return TakeSharedCopy(number, frame);
@@ -348,7 +353,7 @@ absl::Status DataConnection::TakeCommand(std::uint64_t number, FrameInput::Frame
   } else if (std::holds_alternative<command::Read>(command.action)) {
     TakeRead(number, std::move(command));
   } else if (const auto* alloc = std::get_if<command::Alloc>(&command.action);
-             alloc != nullptr && alloc->size_bytes > kQuickAllocBytes) {
+             alloc != nullptr && (alloc->size_bytes > kQuickAllocBytes || alloc->openable)) {
     RunTask([this, number, command = std::move(command)]() mutable {
       session_->Submit(std::move(command), DoneOf(number, 0));
     });
@@ -518,6 +523,28 @@ absl::Status DataConnection::Map(std::uint64_t number, absl::Span<const std::byt
   CommandResult result{.status = std::move(status), .value = {}};
   if (result.status.ok()) result.value = Address{mapped->bytes.size()};
   OnCommandDone(number, result, false);
+  return absl::OkStatus();
+}
+
+absl::Status DataConnection::ExportHandle(std::uint64_t number,
+                                          absl::Span<const std::byte> payload) {
+  ACCELD_ASSIGN_OR_RETURN(const std::uint64_t address, frames::ToNumber(payload));
+  absl::StatusOr<ShareableHandle> handle = session_->ExportHandle(address);
+  absl::Status status = handle.status();
+  if (status.ok() && ring_ != nullptr) {
+    status = ring_->SendDescriptor(handle->descriptor.get());
+  }
+  if (!status.ok()) {
+    OnCommandDone(number, Failed(std::move(status)), false);
+    return absl::OkStatus();
+  }
+  const CommandResult result{.status = {}, .value = Address{handle->size_bytes}};
+  if (ring_ != nullptr) {
+    OnCommandDone(number, result, false);
+  } else {
+    output_->Finish(number, result, std::move(handle->descriptor));
+    AfterFinish();
+  }
   return absl::OkStatus();
 }
 

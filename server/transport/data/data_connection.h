@@ -110,6 +110,7 @@ class DataConnection final : public std::enable_shared_from_this<DataConnection>
   // Tells the client why it is over, and its session with it.
   void Close(const absl::Status& why);
   absl::Status Map(std::uint64_t number, absl::Span<const std::byte> payload);
+  absl::Status ExportHandle(std::uint64_t number, absl::Span<const std::byte> payload);
   // Discards what still comes until the client, which has been told why, closes.
   State Linger();
 

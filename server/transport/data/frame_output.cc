@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "backends/core/status.h"
+#include "fmt/format.h"
 #include "proto/frames/command_frame.h"
 
 namespace acceld {
@@ -62,6 +64,23 @@ void FrameOutput::Finish(std::uint64_t number, const CommandResult& result, bool
   MarkFinished(number);
 }
 
+void FrameOutput::Finish(std::uint64_t number, const CommandResult& result, UniqueFd descriptor) {
+  MutexLock lock(mutex_);
+  if (!ended_) {
+    // By itself, since the descriptor arrives with the piece's first byte.
+    if (!pieces_.back().frames.empty()) pieces_.emplace_back();
+    Piece& piece = pieces_.back();
+    frames::Append(number, result, piece.frames);
+    waiting_bytes_ += piece.frames.size();
+    piece.descriptor = std::move(descriptor);
+    piece.number = number;
+    descriptor_waits_ = true;
+    pieces_.emplace_back();
+    progress_waits_ = false;
+  }
+  MarkFinished(number);
+}
+
 void FrameOutput::Finish(std::shared_ptr<const DataFrame> data) {
   MutexLock lock(mutex_);
   if (ended_) return MarkFinished(data->number());
@@ -76,7 +95,7 @@ void FrameOutput::End(const absl::Status& why) {
   // Only the piece that has begun is finished, or the client would take the end for its bytes.
   while (pieces_.size() > (pieces_.front().sent > 0 ? 2u : 1u)) {
     auto last = std::prev(pieces_.end(), 2);
-    MarkFinished(last->data->number());
+    if (last->data != nullptr) MarkFinished(last->data->number());
     pieces_.erase(last);
   }
   frames::Append(frames::Kind::kEnd, 0, why, pieces_.back().frames);
@@ -92,7 +111,27 @@ bool FrameOutput::PrepareToWaitForRoom() {
   return stream_.PrepareToWaitForRoom();
 }
 
+bool FrameOutput::SendDescriptor(Piece& piece) {
+  const absl::StatusOr<std::size_t> written =
+      stream_.WriteWithDescriptor(piece.frames, piece.descriptor.get());
+  if (written.ok() && *written == 0) return false;
+  if (written.ok()) {
+    piece.sent = *written;
+  } else {
+    // Where it is the connection, the next write says so.
+    const absl::string_view why = written.status().message();
+    const absl::Status failure = OutOfMemory(fmt::format(
+        "The daemon cannot send the descriptor: {}", std::string_view(why.data(), why.size())));
+    piece.frames.clear();
+    frames::Append(piece.number, {.status = failure, .value = {}}, piece.frames);
+  }
+  piece.descriptor.Reset();
+  descriptor_waits_ = false;
+  return true;
+}
+
 absl::StatusOr<bool> FrameOutput::Send(Piece& piece) {
+  if (piece.descriptor.valid() && !SendDescriptor(piece)) return false;
   const std::size_t frame_bytes = piece.frames.size();
   const absl::Span<const std::byte> data =
       piece.data != nullptr ? piece.data->frame() : absl::Span<const std::byte>();
@@ -132,8 +171,8 @@ absl::StatusOr<bool> FrameOutput::Flush() {
       return all.status();
     }
     if (!*all) return !waits_for_room_.exchange(true);
-    if (piece.data != nullptr) {
-      MarkFinished(piece.data->number());
+    if (pieces_.size() > 1) {
+      if (piece.data != nullptr) MarkFinished(piece.data->number());
       waiting_bytes_ -= std::min<std::size_t>(waiting_bytes_, piece.frames.size());
       pieces_.pop_front();
       continue;

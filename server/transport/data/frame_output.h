@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "backends/core/mutex.h"
+#include "backends/core/unique_fd.h"
 #include "channel/byte_stream.h"
 #include "proto/command/command.h"
 
@@ -57,6 +58,9 @@ class FrameOutput {
 
   // Command `number` has finished. Its result is sent where `answer` says so, or it is worth it.
   void Finish(std::uint64_t number, const CommandResult& result, bool answer);
+  // ... and its result, which is OK, brings a descriptor. Where that cannot be sent, the result is
+  // out of memory.
+  void Finish(std::uint64_t number, const CommandResult& result, UniqueFd descriptor);
   // ... and its bytes are to be sent; it counts as finished when they are.
   void Finish(std::shared_ptr<const DataFrame> data);
   // Tells why the session is over; nothing comes after it.
@@ -80,25 +84,33 @@ class FrameOutput {
   std::uint64_t finished_in_order() const { return finished_.load(std::memory_order_relaxed); }
   // What waits to be sent, of which a client that does not read makes more and more.
   std::size_t waiting_bytes() const { return waiting_bytes_.load(std::memory_order_relaxed); }
+  // Whether a descriptor does.
+  bool descriptor_waits() const { return descriptor_waits_.load(std::memory_order_relaxed); }
 
  private:
   void MarkFinished(std::uint64_t number) ACCELD_REQUIRES(mutex_);
   // Whether to tell now that commands have finished which had nothing else to tell.
   bool ProgressIsDue() const ACCELD_REQUIRES(mutex_);
-  // Frames, and the bytes of a read behind them, if there are any.
+  // Frames, and the bytes of a read behind them, if there are any; or one result with a descriptor.
   struct Piece {
-    std::vector<std::byte> frames;
+    std::vector<std::byte> frames{};
     std::shared_ptr<const DataFrame> data = nullptr;
     std::size_t sent = 0;
+    UniqueFd descriptor{};
+    // The command's, where there is a descriptor.
+    std::uint64_t number = 0;
   };
   // Sends the rest of `piece`. True when all is sent.
   absl::StatusOr<bool> Send(Piece& piece) ACCELD_REQUIRES(mutex_);
+  // Sends the start of `piece`, and its descriptor. False where the stream takes nothing.
+  bool SendDescriptor(Piece& piece) ACCELD_REQUIRES(mutex_);
 
   ByteStream& stream_;
   std::atomic<std::uint64_t> accepted_{0};
   std::atomic<bool> tells_at_once_{false};
   std::atomic<std::uint64_t> finished_count_{0};
   std::atomic<std::size_t> waiting_bytes_{0};
+  std::atomic<bool> descriptor_waits_{false};
   // Changes under the lock.
   std::atomic<bool> waits_for_room_{false};
 
@@ -109,8 +121,8 @@ class FrameOutput {
   std::deque<bool> beyond_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t reported_ ACCELD_GUARDED_BY(mutex_) = 0;
   // What is to be sent, in order: an answer never overtakes the bytes of an earlier read. The last
-  // piece, which there always is, has no data yet.
-  std::deque<Piece> pieces_ ACCELD_GUARDED_BY(mutex_){Piece{}};
+  // piece, which there always is, has no data and no descriptor.
+  std::deque<Piece> pieces_ ACCELD_GUARDED_BY(mutex_) = std::deque<Piece>(1);
   // Whether a frame kFinished is in the last piece.
   bool progress_waits_ ACCELD_GUARDED_BY(mutex_) = false;
   bool ended_ ACCELD_GUARDED_BY(mutex_) = false;

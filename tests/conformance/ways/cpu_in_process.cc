@@ -13,6 +13,8 @@ std::string ExpectedTransport() { return "in_process"; }
 
 bool MapsMemory() { return true; }
 
+std::unique_ptr<ComputeBackend> MakeOpener() { return nullptr; }
+
 std::string ObservedTransport(const ComputeBackend& backend) {
   return dynamic_cast<const LocalBackend*>(&backend) != nullptr ? "in_process" : "unknown";
 }

@@ -18,6 +18,8 @@ std::string ExpectedTransport() { return "in_process"; }
 
 bool MapsMemory() { return false; }
 
+std::unique_ptr<ComputeBackend> MakeOpener() { return MakeBackend(); }
+
 std::string ObservedTransport(const ComputeBackend& backend) {
   return dynamic_cast<const LocalBackend*>(&backend) != nullptr ? "in_process" : "unknown";
 }

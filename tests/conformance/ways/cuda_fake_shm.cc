@@ -2,10 +2,14 @@
 // sessions in front of the device that cuda_fake.cc has in process.
 
 #include <csignal>
+#include <fstream>
 
+#include "backends/cuda/cuda_device.h"
+#include "backends/local/local_backend.h"
 #include "client/remote_backend.h"
 #include "gtest/gtest.h"
 #include "tests/conformance/way.h"
+#include "tests/testing/cuda/fake_cuda_driver.h"
 #include "tests/testing/daemon_process.h"
 
 namespace acceld::conformance {
@@ -16,7 +20,10 @@ namespace {
 class DaemonWithCard final : public ::testing::Environment {
  public:
   void SetUp() override {
-    daemon_ = testing::DaemonProcess::Start({"--plugin_folder=tests/testing/plugins/fake_card"});
+    const std::string config = ::testing::TempDir() + "/cuda_fake_shm_config";
+    std::ofstream(config) << "allow_direct_opening: true\n";
+    daemon_ = testing::DaemonProcess::Start(
+        {"--plugin_folder=tests/testing/plugins/fake_card", "--config=" + config});
   }
   void TearDown() override {
     daemon_->Signal(SIGTERM);
@@ -50,5 +57,11 @@ std::string ObservedTransport(const ComputeBackend& backend) {
 }
 
 bool MapsMemory() { return false; }
+
+std::unique_ptr<ComputeBackend> MakeOpener() {
+  return std::make_unique<LocalBackend>(cuda::MakeCudaDevice(std::make_unique<FakeCudaDriver>(
+      FakeCudaOptions{.clients_race = true,
+                      .on_misuse = [](const std::string& what) { ADD_FAILURE() << what; }})));
+}
 
 }  // namespace acceld::conformance

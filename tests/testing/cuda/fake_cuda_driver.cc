@@ -58,6 +58,8 @@ FakeCudaDriver::~FakeCudaDriver() {
     if (count > 0) Misuse(fmt::format("{} of {} were never given back.", count, what));
   };
   check("its memory", memory_.size());
+  check("its memory handles", files_.size());
+  check("its reserved addresses", reservations_.size());
   check("its streams", streams_.size());
   check("its events", events_.size());
   check("its plans", plans_.size());
@@ -228,8 +230,12 @@ DriverResult<cuda::CardMemory> FakeCudaDriver::Memory() {
   if (DriverStatus status = Enter("Memory"); !status.ok()) return {.status = status};
   const std::uint64_t pool_bytes = std::accumulate(kept_.begin(), kept_.end(), used_bytes_);
   return {.value = {.total_bytes = options_.memory_bytes,
-                    .free_bytes = options_.memory_bytes - pool_bytes,
+                    .free_bytes = options_.memory_bytes - HeldBytes(),
                     .pool_bytes = pool_bytes}};
+}
+
+std::uint64_t FakeCudaDriver::HeldBytes() const {
+  return std::accumulate(kept_.begin(), kept_.end(), used_bytes_ + file_bytes_);
 }
 
 std::byte* FakeCudaDriver::NewMemory(std::uint64_t bytes, bool on_host) {
@@ -252,8 +258,7 @@ DriverResult<std::byte*> FakeCudaDriver::Allocate(StreamHandle stream, std::uint
   if (state == nullptr) return {.status = NoMemory("Allocate")};
   if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
     kept_.erase(kept);
-  } else if (std::accumulate(kept_.begin(), kept_.end(), used_bytes_) + bytes >
-             options_.memory_bytes) {
+  } else if (HeldBytes() + bytes > options_.memory_bytes) {
     return {.status = NoMemory("Allocate")};
   }
   std::byte* const data = NewMemory(bytes, /*on_host=*/false);

@@ -5,6 +5,9 @@
 // waits for. So work that relies on an order nobody asked for reads the wrong bytes; where the
 // memory is known (copies, memsets, libraries) it is reported, too, as is every other misuse:
 // memory, streams or events used after they were given back, given back while in use, or never.
+//
+// Memory that other processes can map lies in files that any fake of the same ordinal, in whatever
+// process, can import.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +37,8 @@ struct FakeCudaOptions {
   // What every call of a library comes to; OK where it is there.
   cuda::DriverStatus no_cublas{};
   cuda::DriverStatus no_cudnn{};
+  // What ShareableGranularity returns.
+  std::uint64_t granularity = std::uint64_t{64} << 10;
   // Called with a sentence for every misuse; from then on the fake goes on as best it can.
   std::function<void(const std::string&)> on_misuse{};
 };
@@ -78,6 +83,17 @@ class FakeCudaDriver final : public cuda::Driver {
   cuda::DriverStatus FreeHost(std::byte* data) override;
   cuda::DriverStatus RegisterHost(std::byte* data, std::uint64_t bytes) override;
   cuda::DriverStatus UnregisterHost(std::byte* data) override;
+  std::uint64_t ShareableGranularity() const override { return options_.granularity; }
+  cuda::DriverResult<cuda::MemoryHandle> CreateMemory(std::uint64_t bytes) override;
+  cuda::DriverResult<UniqueFd> ExportMemory(cuda::MemoryHandle memory) override;
+  cuda::DriverResult<cuda::MemoryHandle> ImportMemory(int descriptor) override;
+  cuda::DriverStatus ReleaseMemory(cuda::MemoryHandle memory) override;
+  cuda::DriverResult<std::byte*> ReserveAddresses(std::uint64_t bytes) override;
+  cuda::DriverStatus FreeAddresses(std::byte* address, std::uint64_t bytes) override;
+  cuda::DriverStatus MapMemory(std::byte* address, std::uint64_t bytes,
+                               cuda::MemoryHandle memory) override;
+  cuda::DriverStatus SetAccess(std::byte* address, std::uint64_t bytes) override;
+  cuda::DriverStatus UnmapMemory(std::byte* address, std::uint64_t bytes) override;
   cuda::DriverResult<cuda::StreamHandle> CreateStream(int priority) override;
   cuda::DriverStatus DestroyStream(cuda::StreamHandle stream) override;
   cuda::DriverStatus Synchronize(cuda::StreamHandle stream) override;
@@ -135,6 +151,16 @@ class FakeCudaDriver final : public cuda::Driver {
     // Null where it is the caller's.
     std::shared_ptr<std::byte> storage;
   };
+  // What a MemoryHandle is of; goes with the last handle and mapping.
+  struct SharedFile {
+    UniqueFd file;
+    std::uint64_t bytes = 0;
+  };
+  struct Reservation {
+    std::uint64_t bytes = 0;
+    // Null where nothing is mapped.
+    std::shared_ptr<const SharedFile> mapped{};
+  };
   struct Operand {
     const void* data;
     std::uint64_t bytes;
@@ -184,6 +210,13 @@ class FakeCudaDriver final : public cuda::Driver {
   // Runs what a stream has up to `position`, and what that waits for. False where the gate is
   // closed or the card is lost.
   bool RunUpTo(cuda::StreamHandle stream, std::uint64_t position) ACCELD_REQUIRES(mutex_);
+  // What is held of the card.
+  std::uint64_t HeldBytes() const ACCELD_REQUIRES(mutex_);
+  // The name of every file that holds memory of this card.
+  std::string FileName() const;
+  // The reservation of exactly this.
+  Reservation* FindReservation(std::string_view name, std::byte* address, std::uint64_t bytes)
+      ACCELD_REQUIRES(mutex_);
   // Null where the host has no more.
   std::byte* NewMemory(std::uint64_t bytes, bool on_host) ACCELD_REQUIRES(mutex_);
   // Takes pinned memory out.
@@ -211,6 +244,10 @@ class FakeCudaDriver final : public cuda::Driver {
   std::uint64_t used_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
   // Sizes of what the pool keeps.
   std::multiset<std::uint64_t> kept_ ACCELD_GUARDED_BY(mutex_);
+  // Of files that were made here.
+  std::uint64_t file_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+  std::map<cuda::MemoryHandle, std::shared_ptr<const SharedFile>> files_ ACCELD_GUARDED_BY(mutex_);
+  std::map<std::byte*, Reservation> reservations_ ACCELD_GUARDED_BY(mutex_);
   std::map<cuda::ConvolutionHandle, cuda::ConvolutionKey> plans_ ACCELD_GUARDED_BY(mutex_);
   std::map<cuda::GraphHandle, Graph> graphs_ ACCELD_GUARDED_BY(mutex_);
 };

@@ -1,5 +1,7 @@
 #include "client/data_channel.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <optional>
 
@@ -99,6 +101,48 @@ TEST_P(DataChannelTest, ACommandThatIsWaitedForIsSentByWaiting) {
     daemon_->SendResult(1, {.status = {}, .value = Address{77}});
   });
   EXPECT_EQ(Ask(kSynchronize).value, CommandValue(Address{77}));
+  daemon.join();
+}
+
+TEST_P(DataChannelTest, AnExportBringsItsOwnDescriptor) {
+  ASSERT_TRUE(channel_->BringsDescriptors());
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const UniqueFd reading(ends[0]);
+  const UniqueFd writing(ends[1]);
+  std::thread daemon([&] {
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      const SentFrame frame = daemon_->Next();
+      EXPECT_EQ(frame.kind(), frames::Kind::kExportHandle);
+      EXPECT_EQ(*frames::ToNumber(frame.payload), 0x100 * number);
+      const CommandResult result{.status = {}, .value = Address{number}};
+      if (number < 3) {
+        daemon_->SendResult(number, result, number == 1 ? writing.get() : reading.get());
+      } else {
+        daemon_->SendResult(number, result);
+      }
+    }
+  });
+  const absl::StatusOr<ShareableHandle> first = channel_->ExportHandle(0x100);
+  const absl::StatusOr<ShareableHandle> second = channel_->ExportHandle(0x200);
+  const absl::StatusOr<ShareableHandle> third = channel_->ExportHandle(0x300);
+  daemon.join();
+  ASSERT_THAT(first.status(), IsOk());
+  EXPECT_EQ(first->size_bytes, 1u);
+  EXPECT_EQ(write(first->descriptor.get(), "x", 1), 1);
+  ASSERT_THAT(second.status(), IsOk());
+  EXPECT_EQ(second->size_bytes, 2u);
+  char byte = 0;
+  EXPECT_EQ(read(second->descriptor.get(), &byte, 1), 1);
+  EXPECT_THAT(third.status(), IsStatus(absl::StatusCode::kResourceExhausted, "no descriptor left"));
+}
+
+TEST_P(DataChannelTest, AnExportThatFailsBringsNone) {
+  std::thread daemon([this] {
+    daemon_->Next();
+    daemon_->SendResult(1, {.status = UnsupportedError("No."), .value = {}});
+  });
+  EXPECT_THAT(channel_->ExportHandle(0x100).status(), HasReason(reason::kUnsupported));
   daemon.join();
 }
 

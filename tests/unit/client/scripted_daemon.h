@@ -43,7 +43,8 @@ class ScriptedDaemon {
   explicit ScriptedDaemon(DataLink& link, std::uint64_t ring_bytes = 0) {
     if (ring_bytes == 0) {
       SocketPair sockets;
-      link.stream = std::make_unique<SocketStream>(std::move(sockets.first));
+      link.stream =
+          std::make_unique<SocketStream>(std::move(sockets.first), /*takes_descriptors=*/true);
       stream_ = std::make_unique<SocketStream>(std::move(sockets.second));
       return;
     }
@@ -89,6 +90,18 @@ class ScriptedDaemon {
     std::vector<std::byte> frame;
     frames::Append(number, result, frame);
     Send(absl::MakeConstSpan(frame));
+  }
+  // ... which brings `descriptor`.
+  void SendResult(std::uint64_t number, const CommandResult& result, int descriptor) {
+    std::vector<std::byte> frame;
+    frames::Append(number, result, frame);
+    if (ring_ != nullptr) {
+      ASSERT_TRUE(ring_->SendDescriptor(descriptor).ok());
+      return Send(absl::MakeConstSpan(frame));
+    }
+    const absl::StatusOr<std::size_t> sent =
+        stream_->WriteWithDescriptor(absl::MakeConstSpan(frame), descriptor);
+    ASSERT_EQ(sent.value_or(0), frame.size());
   }
   static std::vector<std::byte> DataFrame(std::uint64_t number, std::string_view data) {
     const frames::Header header{.payload_bytes = static_cast<std::uint32_t>(data.size()),

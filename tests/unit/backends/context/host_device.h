@@ -2,6 +2,8 @@
 // nothing else. FaultyDevice around it holds back and fails its work.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -44,6 +46,10 @@ class HostDevice : public NullDevice {
   // What a piece of work is said to have taken.
   std::atomic<std::chrono::nanoseconds> device_time{std::chrono::microseconds(1)};
 
+  // Whether it has openable memory. What it exports is the descriptor of an empty file, and what it
+  // imports is new memory. Set it before others use the device.
+  bool openable = false;
+
   // Whether it has programs. Set it before others use the device.
   bool programs = false;
   // Of them, how many there are.
@@ -66,6 +72,13 @@ class HostDevice : public NullDevice {
   bool has_mappable_memory() const override { return mappable; }
   absl::StatusOr<int> MappableFile(const std::byte*) const override { return 7; }
   std::size_t queue_depth() const override { return depth; }
+  std::uint64_t openable_granularity() const override { return openable ? 4096 : 0; }
+  absl::StatusOr<UniqueFd> ExportHandle(const std::byte*) override {
+    return UniqueFd(memfd_create("exported", MFD_CLOEXEC));
+  }
+  absl::StatusOr<std::byte*> ImportHandle(int, std::uint64_t bytes) override {
+    return NullDevice::Allocate(bytes, {});
+  }
   bool has_programs() const override { return programs; }
   std::unique_ptr<const DeviceProgram> MakeProgram(std::vector<Op> ops) override {
     return std::make_unique<const HostProgram>(std::move(ops), live_programs_);

@@ -11,13 +11,25 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr std::size_t kBytes = 2 * cuda::StagedCopy::kPieceBytes + 100;
 
-// Writes, fills, runs a program and reads, as far as it goes; returns how many calls of the driver
-// that took.
+// Allocates openable memory, exports it, opens it and gives all back, as far as it goes.
+void OpenAndClose(Device& device) {
+  const absl::StatusOr<std::byte*> data = device.Allocate(1, {.openable = true});
+  if (!data.ok()) return;
+  if (const absl::StatusOr<UniqueFd> descriptor = device.ExportHandle(*data); descriptor.ok()) {
+    const absl::StatusOr<std::byte*> opened = device.ImportHandle(descriptor->get(), 1);
+    if (opened.ok()) device.Release(*opened, 1);
+  }
+  device.Release(*data, 1);
+}
+
+// Opens memory, writes, fills, runs a program and reads, as far as it goes; returns how many calls
+// of the driver that took.
 int UseDevice(FakeCudaDriver& card, Device& device) {
   const int before = card.calls("");
   if (!device.Init().ok()) return card.calls("") - before;
   absl::StatusOr<DeviceQueue> queue = device.CreateQueue(0);
   absl::StatusOr<std::byte*> data = device.Allocate(kBytes, {});
+  OpenAndClose(device);
   if (queue.ok() && data.ok()) {
     const Bytes source(kBytes, 5);
     Bytes target(kBytes);

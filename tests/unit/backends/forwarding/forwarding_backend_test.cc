@@ -10,6 +10,7 @@
 namespace acceld {
 namespace {
 
+using ::testing::ByMove;
 using ::testing::Field;
 using ::testing::Return;
 using ::testing::StrictMock;
@@ -28,6 +29,8 @@ class MockBackend : public ComputeBackend {
   MOCK_METHOD(absl::Status, FreeHost, (std::byte*), (override));
   MOCK_METHOD(absl::StatusOr<absl::Span<std::byte>>, Map, (Address), (override));
   MOCK_METHOD(absl::Status, Unmap, (Address), (override));
+  MOCK_METHOD(absl::StatusOr<ShareableHandle>, ExportHandle, (Address), (override));
+  MOCK_METHOD(absl::StatusOr<Address>, ImportHandle, (const ShareableHandle&), (override));
   MOCK_METHOD(absl::Status, Run, (Op, Stream), (override));
   MOCK_METHOD(absl::StatusOr<Stream>, CreateStream, (const StreamOptions&), (override));
   MOCK_METHOD(absl::Status, DestroyStream, (Stream), (override));
@@ -73,12 +76,18 @@ TEST_F(ForwardingBackendTest, ForwardsMemory) {
   EXPECT_CALL(target_, FreeHost(bytes_.data())).WillOnce(Return(error_));
   EXPECT_CALL(target_, Map(768)).WillOnce(Return(absl::MakeSpan(bytes_)));
   EXPECT_CALL(target_, Unmap(769)).WillOnce(Return(error_));
+  EXPECT_CALL(target_, ExportHandle(770))
+      .WillOnce(Return(ByMove(ShareableHandle{.size_bytes = 771})));
+  EXPECT_CALL(target_, ImportHandle(Field(&ShareableHandle::size_bytes, 772)))
+      .WillOnce(Return(773));
   EXPECT_EQ(*backend_.Alloc(77, {.mappable = true}), 512u);
   EXPECT_EQ(backend_.Free(256), error_);
   EXPECT_EQ(backend_.AllocHost(5)->data(), bytes_.data());
   EXPECT_EQ(backend_.FreeHost(bytes_.data()), error_);
   EXPECT_EQ(backend_.Map(768)->data(), bytes_.data());
   EXPECT_EQ(backend_.Unmap(769), error_);
+  EXPECT_EQ(backend_.ExportHandle(770)->size_bytes, 771u);
+  EXPECT_EQ(*backend_.ImportHandle({.size_bytes = 772}), 773u);
 }
 
 TEST_F(ForwardingBackendTest, ForwardsCopiesWithAndWithoutAStream) {

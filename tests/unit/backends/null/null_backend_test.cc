@@ -31,6 +31,8 @@ std::vector<std::pair<std::string, absl::Status>> EveryRefusedCall(NullBackend& 
       {"free_host", backend.FreeHost(bytes.data())},
       {"map", backend.Map(256).status()},
       {"unmap", backend.Unmap(256)},
+      {"export_handle", backend.ExportHandle(256).status()},
+      {"import_handle", backend.ImportHandle({}).status()},
       {"create_stream", backend.CreateStream().status()},
       {"destroy_stream", backend.DestroyStream(Stream{1})},
       {"create_event", backend.CreateEvent().status()},

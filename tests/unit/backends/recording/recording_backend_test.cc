@@ -206,6 +206,8 @@ TEST(RecordingBackend, MapsNothing) {
   RecordingBackend backend;
   EXPECT_EQ(backend.Map(256).status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(backend.Unmap(256).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(backend.ExportHandle(256).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(backend.ImportHandle({}).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(RecordingBackend, ForgetsCallsWhenTold) {

@@ -20,7 +20,8 @@ std::vector<Command> SampleCommands() {
   const decltype(Command::action) actions[] = {
       command::Write{.target = 0x8000000000000100, .data = written},
       command::Read{.source = 0x100, .size_bytes = 1 << 20, .keep_error = true},
-      command::Alloc{.address = 0x100, .size_bytes = 3'000'000'000, .mappable = true},
+      command::Alloc{
+          .address = 0x100, .size_bytes = 3'000'000'000, .mappable = true, .openable = true},
       command::Free{.address = 0x100},
       command::CreateStream{.stream = Stream{4}, .priority = -5},
       command::DestroyStream{},

@@ -55,6 +55,7 @@ TEST(MalformedFrameTest, NumbersThatDoNotFitTheirFieldAreRefused) {
       {{.action = command::Run{ops::Memset{}}}, 1},
       {{.action = command::Run{ops::Gemm{}}}, 0},
       {{.action = command::Alloc{}}, 2},
+      {{.action = command::Alloc{}}, 3},
       {{.action = command::CreateStream{}}, 1},
   };
   for (const auto& each : cases) {

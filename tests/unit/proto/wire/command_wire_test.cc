@@ -6,7 +6,7 @@ namespace acceld {
 namespace {
 
 TEST(CommandWireTest, AnAllocationKeepsItsFields) {
-  const command::Alloc sent{.address = 1 << 20, .size_bytes = 77, .mappable = true};
+  const command::Alloc sent{.address = 1 << 20, .size_bytes = 77, .mappable = true, .openable = true};
   v1::Command wire;
   ToWire({.action = sent}, wire);
   const absl::StatusOr<Command> command = FromWire(std::move(wire));
@@ -16,6 +16,7 @@ TEST(CommandWireTest, AnAllocationKeepsItsFields) {
   EXPECT_EQ(received->address, sent.address);
   EXPECT_EQ(received->size_bytes, sent.size_bytes);
   EXPECT_TRUE(received->mappable);
+  EXPECT_TRUE(received->openable);
 }
 
 }  // namespace

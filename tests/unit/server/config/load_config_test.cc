@@ -32,6 +32,7 @@ constexpr char kEverything[] = R"(
   listen: "[::1]:2"
   backend: "nvidia"
   plugin_folder: "/usr/lib/acceld"
+  allow_direct_opening: true
   cpu { threads: 3 memory_limit_bytes: 1048577 }
   cuda { memory_limit_bytes: 1048578 }
   limits {
@@ -55,6 +56,7 @@ TEST(ParseConfig, ReadsEveryField) {
   EXPECT_THAT(config->listen, ElementsAre("127.0.0.1:1", "[::1]:2"));
   EXPECT_EQ(config->backend, BackendKind::kCuda);
   EXPECT_EQ(config->plugin_folder, "/usr/lib/acceld");
+  EXPECT_TRUE(config->allow_direct_opening);
   EXPECT_EQ(config->cpu_threads, 3u);
   EXPECT_EQ(config->cpu_memory_limit_bytes, 1048577u);
   EXPECT_EQ(config->cuda_memory_limit_bytes, 1048578u);

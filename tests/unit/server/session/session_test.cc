@@ -59,7 +59,9 @@ class SessionTest : public ::testing::Test {
   }
 
   const absl::Status kFault = DeviceError("The device is on fire.");
-  FaultyDevice device_{std::make_unique<HostDevice>()};
+  std::unique_ptr<HostDevice> made_ = std::make_unique<HostDevice>();
+  HostDevice& host_ = *made_;
+  FaultyDevice device_{std::move(made_)};
   Scheduler scheduler_{device_};
   const std::shared_ptr<MemoryAccount> memory_ = std::make_shared<MemoryAccount>();
   std::shared_ptr<Session> session_ = Make({});
@@ -74,6 +76,20 @@ TEST_F(SessionTest, AllocPassesOnThatMemoryIsToBeMappable) {
   const command::Alloc alloc{.size_bytes = kBytes, .mappable = true};
   EXPECT_THAT(StatusOf(alloc), HasReason(reason::kUnsupported));
   EXPECT_THAT(StatusOf(command::Alloc{.size_bytes = kBytes}), IsOk());
+}
+
+TEST_F(SessionTest, AllocGivesOpenableMemoryWhereTheLimitsAllowIt) {
+  const command::Alloc alloc{.size_bytes = kBytes, .openable = true};
+  EXPECT_THAT(StatusOf(alloc), HasReason(reason::kUnsupported));
+  host_.openable = true;
+  EXPECT_THAT(StatusOf(alloc), HasReason(reason::kPermissionDenied));
+  session_ = Make({.direct_opening = true});
+  const CommandResult allocated = Do(alloc);
+  ASSERT_THAT(allocated.status, IsOk());
+  const absl::StatusOr<ShareableHandle> handle =
+      session_->ExportHandle(std::get<Address>(allocated.value));
+  ASSERT_THAT(handle.status(), IsOk());
+  EXPECT_EQ(handle->size_bytes, kBytes);
 }
 
 TEST_F(SessionTest, AllocWritesRunsReadsAndFrees) {

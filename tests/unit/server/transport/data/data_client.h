@@ -17,7 +17,7 @@ namespace acceld {
 class DataClient {
  public:
   explicit DataClient(UniqueFd socket)
-      : stream_(std::make_unique<SocketStream>(std::move(socket))) {}
+      : stream_(std::make_unique<SocketStream>(std::move(socket), /*takes_descriptors=*/true)) {}
 
   static frames::Hello MakeHello(std::string_view secret, bool shared_memory) {
     frames::Hello hello{.version = frames::kVersion, .shared_memory = shared_memory};

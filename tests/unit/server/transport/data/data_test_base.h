@@ -22,8 +22,9 @@ class DataTestBase : public ::testing::Test {
     registry.Register({.kind = BackendKind::kCpu,
                        .available = true,
                        .factory = [this](int) -> absl::StatusOr<std::unique_ptr<Device>> {
-                         auto device =
-                             std::make_unique<FaultyDevice>(std::make_unique<HostDevice>());
+                         auto host = std::make_unique<HostDevice>();
+                         host->openable = openable_;
+                         auto device = std::make_unique<FaultyDevice>(std::move(host));
                          device_ = device.get();
                          return device;
                        }});
@@ -63,6 +64,8 @@ class DataTestBase : public ::testing::Test {
   // A command that fails.
   static Command Wrong() { return {.action = command::Free{.address = 7}}; }
 
+  // Whether the device has openable memory; set it before a session is opened.
+  bool openable_ = false;
   FaultyDevice* device_ = nullptr;
   std::unique_ptr<DevicePool> pool_;
   std::uint64_t connections_ = 0;

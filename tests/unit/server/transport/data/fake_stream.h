@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "channel/byte_stream.h"
@@ -42,6 +43,18 @@ class FakeStream final : public ByteStream {
     room -= bytes;
     written.insert(written.end(), source.begin(),
                    source.begin() + static_cast<std::ptrdiff_t>(bytes));
+    return bytes;
+  }
+  // The descriptors that were sent, as the test knows them, with where in `written` they came.
+  std::vector<std::pair<int, std::size_t>> descriptors;
+  // What sending one comes to, besides what is broken.
+  absl::Status no_descriptors;
+  absl::StatusOr<std::size_t> WriteWithDescriptor(absl::Span<const std::byte> source,
+                                                  int descriptor) override {
+    if (!no_descriptors.ok()) return no_descriptors;
+    const std::size_t place = written.size();
+    absl::StatusOr<std::size_t> bytes = Write(source);
+    if (bytes.ok() && *bytes > 0) descriptors.emplace_back(descriptor, place);
     return bytes;
   }
   int fd() const override { return -1; }

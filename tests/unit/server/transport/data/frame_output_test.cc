@@ -1,5 +1,8 @@
 #include "server/transport/data/frame_output.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "backends/core/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -249,6 +252,81 @@ TEST_F(FrameOutputTest, AsksTheStreamBeforeOneWaitsForRoom) {
   EXPECT_FALSE(output_.HasRoom());
   EXPECT_TRUE(output_.PrepareToWaitForRoom());
   EXPECT_EQ(stream_.waits_for_room, 2);
+}
+
+class FrameOutputDescriptorTest : public FrameOutputTest {
+ protected:
+  static UniqueFd NewDescriptor() { return UniqueFd(dup(STDERR_FILENO)); }
+  static bool IsOpen(int descriptor) { return fcntl(descriptor, F_GETFD) >= 0; }
+  // Finishes a command with a descriptor; returns which that is.
+  int Finish(std::uint64_t number) {
+    UniqueFd descriptor = NewDescriptor();
+    const int known = descriptor.get();
+    output_.Finish(number, {.status = {}, .value = Address{9}}, std::move(descriptor));
+    return known;
+  }
+};
+
+TEST_F(FrameOutputDescriptorTest, GoesWithTheFirstByteOfItsResultAndIsClosed) {
+  FinishWithError(1);
+  output_.Finish(Data(2, "abc"));
+  const int third = Finish(3);
+  const int fourth = Finish(4);
+  output_.Finish(5, {.status = {}, .value = Address{7}}, false);
+  EXPECT_TRUE(output_.descriptor_waits());
+  EXPECT_TRUE(Flush());
+  EXPECT_FALSE(output_.descriptor_waits());
+  ASSERT_EQ(stream_.descriptors.size(), 2u);
+  EXPECT_EQ(stream_.descriptors[0].first, third);
+  EXPECT_EQ(stream_.descriptors[1].first, fourth);
+  for (const auto& [descriptor, place] : stream_.descriptors) {
+    EXPECT_FALSE(IsOpen(descriptor));
+    frames::Header header;
+    std::memcpy(&header, stream_.written.data() + place, sizeof header);
+    EXPECT_EQ(header.number, descriptor == third ? 3u : 4u);
+  }
+  EXPECT_THAT(Sent(), ElementsAre("result 1", "data 2: abc", "result 3", "result 4", "result 5",
+                                  "finished 1", "finished 5"));
+  EXPECT_EQ(output_.waiting_bytes(), 0u);
+}
+
+TEST_F(FrameOutputDescriptorTest, WaitsForRoomAndIsSentOnce) {
+  const int descriptor = Finish(1);
+  stream_.room = 0;
+  EXPECT_FALSE(Flush());
+  EXPECT_TRUE(IsOpen(descriptor));
+  EXPECT_TRUE(output_.descriptor_waits());
+  stream_.room = 1;
+  EXPECT_FALSE(Flush());
+  EXPECT_FALSE(output_.descriptor_waits());
+  stream_.room = 1000;
+  EXPECT_TRUE(Flush());
+  EXPECT_EQ(stream_.descriptors.size(), 1u);
+  EXPECT_THAT(Sent(), ElementsAre("result 1", "finished 1"));
+}
+
+TEST_F(FrameOutputDescriptorTest, ThatCannotBeSentMakesTheResultAnError) {
+  const int descriptor = Finish(1);
+  stream_.no_descriptors = absl::UnavailableError("Too many references.");
+  EXPECT_TRUE(Flush());
+  EXPECT_FALSE(IsOpen(descriptor));
+  const std::vector<ReceivedFrame> frames = TakeFrames(stream_.written);
+  EXPECT_THAT(WordsOf(frames), ElementsAre("result 1", "finished 1"));
+  EXPECT_THAT(frames[0].result().status,
+              IsStatus(absl::StatusCode::kResourceExhausted,
+                       "The daemon cannot send the descriptor: Too many references."));
+}
+
+TEST_F(FrameOutputDescriptorTest, IsClosedWhereTheSessionEndsFirst) {
+  stream_.room = 0;
+  FinishWithError(1);
+  EXPECT_FALSE(Flush());
+  const int second = Finish(2);
+  output_.End(absl::CancelledError("It is over."));
+  EXPECT_FALSE(IsOpen(second));
+  const int third = Finish(3);
+  EXPECT_FALSE(IsOpen(third));
+  EXPECT_EQ(output_.finished_count(), 3u);
 }
 
 }  // namespace
