@@ -3,44 +3,9 @@
 #include <utility>
 
 #include "backends/cuda/real/relaxed_capture.h"
-#include "backends/cuda/real/shared_library.h"
-#include "fmt/format.h"
 
 namespace acceld::cuda {
-
-// The functions that are used, by their names.
-struct CublasFunctions {
-  decltype(cublasCreate_v2)* create;
-  decltype(cublasDestroy_v2)* destroy;
-  decltype(cublasGetStatusName)* status_name;
-  decltype(cublasGetStatusString)* status_string;
-  decltype(cublasSetMathMode)* set_math_mode;
-  decltype(cublasSetStream_v2)* set_stream;
-  decltype(cublasSetWorkspace_v2)* set_workspace;
-  decltype(cublasGemmEx_64)* gemm;
-  decltype(cublasGemmStridedBatchedEx_64)* batched_gemm;
-};
-
 namespace {
-
-DriverStatus Find(CublasFunctions& functions) {
-  SharedLibrary library;
-  DriverStatus status = library.Open(fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR),
-                                     fmt::format("cuBLAS {}", CUBLAS_VER_MAJOR));
-  const auto find = [&](const char* name, auto*& function) {
-    if (status.ok()) status = library.Find(name, function);
-  };
-  find("cublasCreate_v2", functions.create);
-  find("cublasDestroy_v2", functions.destroy);
-  find("cublasGetStatusName", functions.status_name);
-  find("cublasGetStatusString", functions.status_string);
-  find("cublasSetMathMode", functions.set_math_mode);
-  find("cublasSetStream_v2", functions.set_stream);
-  find("cublasSetWorkspace_v2", functions.set_workspace);
-  find("cublasGemmEx_64", functions.gemm);
-  find("cublasGemmStridedBatchedEx_64", functions.batched_gemm);
-  return status;
-}
 
 // How a GemmCall's element type is said to cuBLAS.
 struct Types {
@@ -88,8 +53,6 @@ cublasStatus_t Call(const CublasFunctions& functions, cublasHandle_t handle, con
 
 }  // namespace
 
-Cublas::Cublas() = default;
-
 Cublas::~Cublas() {
   MutexLock lock(mutex_);
   if (handle_ != nullptr) (void)functions_->destroy(handle_);
@@ -103,48 +66,35 @@ DriverStatus Cublas::Gemm(cudaStream_t stream, const GemmCall& call,
     if (!opened.ok()) return opened;
   }
   cublasStatus_t status = functions_->set_stream(handle_, stream);
-  if (status != CUBLAS_STATUS_SUCCESS) return ToStatus("cublasSetStream", status);
+  if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasSetStream", status);
   // A new stream takes cuBLAS's own workspace; with several streams the bits would depend on it.
   status = functions_->set_workspace(handle_, call.workspace, workspace_bytes);
-  if (status != CUBLAS_STATUS_SUCCESS) return ToStatus("cublasSetWorkspace", status);
-  return ToStatus(call.batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
-                  Call(*functions_, handle_, call));
+  if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasSetWorkspace", status);
+  return functions_->ToStatus(call.batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
+                              Call(*functions_, handle_, call));
 }
 
 DriverStatus Cublas::Open() {
   if (functions_ == nullptr) {
     auto functions = std::make_unique<CublasFunctions>();
-    DriverStatus found = Find(*functions);
-    if (!found.ok()) return found;
+    DriverStatus opened = functions->Open();
+    if (!opened.ok()) return opened;
     functions_ = std::move(functions);
   }
   const RelaxedCapture relaxed;
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = functions_->create(&handle);
-  if (status != CUBLAS_STATUS_SUCCESS) return ToStatus("cublasCreate", status);
+  if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasCreate", status);
   // Neither TF32 nor sums in 16 bits.
   status = functions_->set_math_mode(
       handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
                                         CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   if (status != CUBLAS_STATUS_SUCCESS) {
     (void)functions_->destroy(handle);
-    return ToStatus("cublasSetMathMode", status);
+    return functions_->ToStatus("cublasSetMathMode", status);
   }
   handle_ = handle;
   return {};
-}
-
-DriverStatus Cublas::ToStatus(const char* call, cublasStatus_t status) const {
-  if (status == CUBLAS_STATUS_SUCCESS) return {};
-  DriverCode code = DriverCode::kFailed;
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) code = DriverCode::kOutOfMemory;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
-    code = DriverCode::kUnsupported;
-  }
-  return {.code = code,
-          .call = call,
-          .detail = fmt::format("{} ({})", functions_->status_name(status),
-                                functions_->status_string(status))};
 }
 
 }  // namespace acceld::cuda

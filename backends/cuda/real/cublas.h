@@ -9,16 +9,15 @@
 
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/real/cublas_functions.h"
 
 namespace acceld::cuda {
-
-struct CublasFunctions;
 
 // cuBLAS for one card, which is the current device in every call and in the destructor. Opened by
 // the first product. Thread-safe.
 class Cublas {
  public:
-  Cublas();
+  Cublas() = default;
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
@@ -33,11 +32,10 @@ class Cublas {
 
  private:
   DriverStatus Open() ACCELD_REQUIRES(mutex_);
-  DriverStatus ToStatus(const char* call, cublasStatus_t status) const ACCELD_REQUIRES(mutex_);
 
   // Stream and workspace are set for a call, in the one handle.
   Mutex mutex_;
-  std::unique_ptr<CublasFunctions> functions_ ACCELD_GUARDED_BY(mutex_);
+  std::unique_ptr<const CublasFunctions> functions_ ACCELD_GUARDED_BY(mutex_);
   cublasHandle_t handle_ ACCELD_GUARDED_BY(mutex_) = nullptr;
 };
 
