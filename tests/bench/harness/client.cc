@@ -36,13 +36,15 @@ std::string EndpointOf(const testing::DaemonProcess& daemon, Route route) {
                      TransportOf(route));
 }
 
-std::unique_ptr<testing::DaemonProcess> StartDaemon(std::optional<int> core) {
-  return testing::DaemonProcess::Start({"--log_level=warning"}, core);
+std::unique_ptr<testing::DaemonProcess> StartDaemon(std::optional<int> core,
+                                                    std::vector<std::string> flags) {
+  flags.push_back("--log_level=warning");
+  return testing::DaemonProcess::Start(std::move(flags), core);
 }
 
 absl::StatusOr<std::unique_ptr<RemoteBackend>> Open(const testing::DaemonProcess& daemon,
-                                                    Route route) {
-  auto backend = std::make_unique<RemoteBackend>(EndpointOf(daemon, route), ConnectOptions{});
+                                                    Route route, const ConnectOptions& options) {
+  auto backend = std::make_unique<RemoteBackend>(EndpointOf(daemon, route), options);
   ACCELD_RETURN_IF_ERROR(backend->Init());
   // A figure must not be another route's.
   const std::string& transport_in_use = backend->session().transport;

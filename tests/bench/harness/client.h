@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,12 +19,14 @@ enum class Route { kShm, kUnixFrames, kTcpFrames, kUnixGrpc, kTcpGrpc };
 // The daemon's endpoint that forces `route`.
 std::string EndpointOf(const testing::DaemonProcess& daemon, Route route);
 
-// A daemon that logs only what is wrong, on `core` where one is given.
-std::unique_ptr<testing::DaemonProcess> StartDaemon(std::optional<int> core = std::nullopt);
+// A daemon that logs only what is wrong, on `core` where one is given, with `flags` besides.
+std::unique_ptr<testing::DaemonProcess> StartDaemon(std::optional<int> core = std::nullopt,
+                                                    std::vector<std::string> flags = {});
 
 // A session on `daemon`; an error where the transport cannot be had.
 absl::StatusOr<std::unique_ptr<RemoteBackend>> Open(const testing::DaemonProcess& daemon,
-                                                    Route route);
+                                                    Route route,
+                                                    const ConnectOptions& options = {});
 
 // `bytes` bytes of device memory that have been written to.
 absl::StatusOr<Address> AllocTouched(ComputeBackend& backend, std::uint64_t bytes);
