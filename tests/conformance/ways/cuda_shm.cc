@@ -1,0 +1,24 @@
+// The first card of a daemon, by shared memory.
+
+#include "client/remote_backend.h"
+#include "tests/conformance/way.h"
+#include "tests/testing/daemon_process.h"
+
+namespace acceld::conformance {
+
+std::unique_ptr<ComputeBackend> MakeBackend() {
+  // One daemon for all tests of the program, ended with it.
+  static const auto daemon = testing::DaemonProcess::Start({"--plugin_folder=backends/cuda"});
+  return std::make_unique<RemoteBackend>(daemon->unix_endpoint() + "?transport=shm",
+                                         ConnectOptions{.kind = BackendKind::kCuda});
+}
+
+std::string ExpectedTransport() { return "shm"; }
+
+std::string ObservedTransport(const ComputeBackend& backend) {
+  return dynamic_cast<const RemoteBackend&>(backend).session().transport;
+}
+
+bool MapsMemory() { return false; }
+
+}  // namespace acceld::conformance
