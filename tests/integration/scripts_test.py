@@ -13,6 +13,8 @@ SCRIPTS = [
     "deploy/quickstart",
     "tests/bench/run",
     "tests/fresh_machine",
+    "tests/gpu/pack",
+    "tests/gpu/run",
     "tests/run",
 ]
 

@@ -1,0 +1,119 @@
+"""tests/gpu/run on stand-ins (standins.py): what it runs, says and counts.
+
+    run_test.py SCRIPT... PATH_IN_THE_PACK=PROGRAM...
+"""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+import standins
+import unittest_main
+
+SCRIPTS = [argument for argument in sys.argv[1:] if "=" not in argument]
+PROGRAMS = dict(argument.split("=") for argument in sys.argv[1:] if "=" in argument)
+del sys.argv[1:]
+
+
+def make_folder(test):
+    # TEST_TMPDIR is too long for the path of a socket.
+    folder = tempfile.TemporaryDirectory(prefix="acceld.", dir="/tmp")
+    test.addCleanup(folder.cleanup)
+    return folder.name
+
+
+class RunTest(unittest.TestCase):
+    def run_with(self, *arguments, programs=None, environment=None, **host):
+        """Runs it quickly on a host that has what `host` says; its result, and the report where there is one."""
+        folder = make_folder(self)
+        pack = os.path.join(folder, "pack")
+        standins.make_pack(pack, SCRIPTS, {**PROGRAMS, **(programs or {})})
+        variables = {**standins.make_host(os.path.join(folder, "host"), **host), **(environment or {})}
+        path = os.path.join(folder, "report.json")
+        result = standins.run(pack, variables, "--quick", f"--json={path}", *arguments)
+        report = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertIn("report.txt", os.listdir(os.path.join(pack, "out", "gpu")))
+        return result, report
+
+    def script(self, text):
+        path = os.path.join(make_folder(self), "program")
+        standins.write_script(path, "#!/bin/bash\n" + text)
+        return path
+
+    def test_runs_every_step_and_ends_with_the_count(self):
+        result, report = self.run_with()
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout.split("\n")[-2], r"^\d+ passed, 0 failed$")
+        names = [step["name"] for step in report["steps"]]
+        self.assertEqual(names, ["selftest", "in_process", "shm", "bench", "memcheck", "racecheck", "tcp"])
+        for step in report["steps"]:
+            self.assertGreater(step["passed"], 0, step)
+        self.assertEqual(report["card"]["name"], "A card")
+        self.assertEqual(report["card"]["cuda"], "13.0")
+        self.assertIn("acceld abc on A card (compute capability 9.0, 140 GiB), driver 580.65.06", result.stdout)
+        self.assertIn("conv_bwd_filter_512x7x7_1x1_b32_vs_cudnn", result.stdout)
+        self.assertTrue(all("value" in figure for figure in report["figures"]))
+
+    def test_without_a_card_it_says_so_and_lists_what_is_missing(self):
+        result, report = self.run_with(card=False, libraries=False, sanitizer=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIsNone(report)
+        self.assertIn("MISSING: A card: neither nvidia-smi nor the driver's library", result.stdout)
+        self.assertTrue(result.stdout.endswith("tests/gpu/run: There is no card to run on.\n"), result.stdout)
+
+    def test_without_compute_sanitizer_its_steps_are_skipped_aloud(self):
+        result, report = self.run_with("--only=memcheck,selftest", sanitizer=False)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("Skipped: compute-sanitizer is not there.", result.stdout)
+        self.assertRegex(result.stdout, r"\d+ passed, 0 failed, 1 skipped\n$")
+        self.assertEqual([step["name"] for step in report["steps"]], ["selftest", "memcheck"])
+
+    def test_what_compute_sanitizer_finds_is_a_failure(self):
+        result, report = self.run_with("--only=racecheck", environment={"FOUND": "3"})
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(report["steps"][0]["failed"], 1)
+        self.assertIn("compute-sanitizer found something", result.stdout)
+
+    def test_a_step_that_fails_does_not_keep_the_rest_from_running(self):
+        programs = {
+            "tests/conformance/cuda_in_process": self.script("echo 'There is no CUDA device: so it is.'; exit 1"),
+            "tests/bench/cuda/bench": self.script("echo 'bench: a_us cannot be measured. It hung.'; exit 1"),
+            "server/acceld": self.script("exit 1"),
+        }
+        result, report = self.run_with("--only=selftest,in_process,bench,shm", programs=programs)
+        self.assertEqual(result.returncode, 1)
+        by_name = {step["name"]: step for step in report["steps"]}
+        self.assertIn("acceld does not start; see acceld.log.", by_name["selftest"]["problems"])
+        self.assertEqual(
+            by_name["in_process"]["problems"], ["It ended with status 1: There is no CUDA device: so it is."]
+        )
+        self.assertEqual(by_name["bench"]["problems"], ["a_us: It hung."])
+        self.assertEqual([step["failed"] for step in report["steps"]], [1, 1, 1, 1])
+        self.assertTrue(result.stdout.endswith("0 passed, 4 failed\n"), result.stdout)
+
+    def test_programs_that_do_not_start_are_explained(self):
+        programs = {"client/accelctl": self.script("echo 'libc.so.6: version GLIBC_2.34 not found' >&2; exit 1")}
+        result, _ = self.run_with(programs=programs)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot start here: libc.so.6: version GLIBC_2.34 not found", result.stdout)
+
+    def test_gcc_s_libraries_of_the_host_are_taken_where_those_of_the_pack_do_not_do(self):
+        # As where the C library is older than they need.
+        picky = '[[ $LD_LIBRARY_PATH != */lib/gcc:* ]] || { echo "no" >&2; exit 1; }\n'
+        programs = {"client/accelctl": self.script(picky + f'exec {os.path.realpath(PROGRAMS["client/accelctl"])} "$@"')}
+        result, _ = self.run_with("--only=selftest", programs=programs)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_refuses_a_step_that_is_none(self):
+        result, _ = self.run_with("--only=swim")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout, "tests/gpu/run: There is no step swim; --help lists the options.\n")
+
+
+if __name__ == "__main__":
+    unittest_main.main()
