@@ -39,7 +39,8 @@ std::uint64_t RoundUpToPage(std::uint64_t bytes) {
 
 CpuMemory::CpuMemory(std::uint64_t limit_bytes)
     : pool_(limit_bytes / kWarmShare),
-      budget_("The cpu device", limit_bytes, [this](std::uint64_t left_bytes) { pool_.Shrink(left_bytes); }) {}
+      budget_("The cpu device", limit_bytes,
+              [this](std::uint64_t left_bytes) { pool_.Shrink(left_bytes); }) {}
 
 absl::StatusOr<std::byte*> CpuMemory::Allocate(std::uint64_t bytes, const MemoryOptions& options) {
   // In two steps, so that rounding cannot overflow.

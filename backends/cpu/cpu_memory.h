@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "backends/core/mutex.h"
 #include "backends/cpu/block_pool.h"
-#include "backends/memory/memory_budget.h"
 #include "backends/cpu/unzeroed_memory.h"
 #include "backends/device.h"
+#include "backends/memory/memory_budget.h"
 #include "backends/memory/sealed_memory.h"
 
 namespace acceld {

@@ -31,8 +31,7 @@ class TestDevice final : public NullDevice {
   const DeviceInfo info_;
 };
 
-absl::StatusOr<std::vector<DeviceInfo>> FindDevices(
-    [[maybe_unused]] const PluginOptions& options) {
+absl::StatusOr<std::vector<DeviceInfo>> FindDevices([[maybe_unused]] const PluginOptions& options) {
 #ifdef PLUGIN_WITHOUT_DEVICES
   return absl::UnavailableError("There is no CUDA device: this is a test.");
 #else

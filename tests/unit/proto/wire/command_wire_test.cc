@@ -6,7 +6,8 @@ namespace acceld {
 namespace {
 
 TEST(CommandWireTest, AnAllocationKeepsItsFields) {
-  const command::Alloc sent{.address = 1 << 20, .size_bytes = 77, .mappable = true, .openable = true};
+  const command::Alloc sent{
+      .address = 1 << 20, .size_bytes = 77, .mappable = true, .openable = true};
   v1::Command wire;
   ToWire({.action = sent}, wire);
   const absl::StatusOr<Command> command = FromWire(std::move(wire));
