@@ -41,6 +41,9 @@ absl::StatusOr<int> RepeatsFor(const Side& side) {
 }
 
 absl::Status WarmUp(const Side& acceld, const Side& direct) {
+  // The first time libraries are opened, and plans are made.
+  ACCELD_RETURN_IF_ERROR(SecondsOf(acceld, 1).status());
+  ACCELD_RETURN_IF_ERROR(SecondsOf(direct, 1).status());
   double seconds = 0;
   while (seconds < kWarmUpSeconds) {
     for (const Side* side : {&acceld, &direct}) {
@@ -72,7 +75,7 @@ absl::Span<const std::byte> Bytes(const std::vector<T>& values) {
 absl::StatusOr<std::unique_ptr<LocalBackend>> OpenCard() {
   ACCELD_ASSIGN_OR_RETURN(const Plugin* const plugin,
                           LoadPlugin(fmt::format("{}/libacceld_cuda.so", kPluginFolder)));
-  ACCELD_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, plugin->make_device(0));
+  ACCELD_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, plugin->make_device(0, {}));
   auto backend = std::make_unique<LocalBackend>(std::move(device));
   ACCELD_RETURN_IF_ERROR(backend->Init());
   return backend;

@@ -21,4 +21,6 @@ std::string ObservedTransport(const ComputeBackend& backend) {
 
 bool MapsMemory() { return false; }
 
+std::unique_ptr<ComputeBackend> MakeOpener() { return nullptr; }
+
 }  // namespace acceld::conformance
