@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -96,7 +97,11 @@ def run_packed(options):
             command.append(f"--json={options.json}")
         if options.quick:
             command.append("--quick")
-        return subprocess.run(command, check=False).returncode
+        with subprocess.Popen(command) as running:
+            try:
+                return running.wait()
+            finally:
+                running.terminate()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -113,6 +118,8 @@ def look_around(manifest):
 
 def main(arguments):
     options = parse(arguments)
+    # So that what runs is ended, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     manifest_path = os.path.join(ROOT, MANIFEST)
     if not os.path.exists(manifest_path):
         return run_packed(options)

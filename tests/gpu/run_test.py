@@ -5,10 +5,14 @@
 
 import json
 import os
+import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 import unittest
 
+import report
 import standins
 import unittest_main
 
@@ -33,12 +37,12 @@ class RunTest(unittest.TestCase):
         variables = {**standins.make_host(os.path.join(folder, "host"), **host), **(environment or {})}
         path = os.path.join(folder, "report.json")
         result = standins.run(pack, variables, "--quick", f"--json={path}", *arguments)
-        report = None
+        measured = None
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                report = json.load(file)
+                measured = json.load(file)
             self.assertIn("report.txt", os.listdir(os.path.join(pack, "out", "gpu")))
-        return result, report
+        return result, measured
 
     def script(self, text):
         path = os.path.join(make_folder(self), "program")
@@ -46,37 +50,81 @@ class RunTest(unittest.TestCase):
         return path
 
     def test_runs_every_step_and_ends_with_the_count(self):
-        result, report = self.run_with()
+        result, measured = self.run_with()
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertRegex(result.stdout.split("\n")[-2], r"^\d+ passed, 0 failed$")
-        names = [step["name"] for step in report["steps"]]
+        names = [step["name"] for step in measured["steps"]]
         self.assertEqual(names, ["selftest", "in_process", "shm", "bench", "memcheck", "racecheck", "tcp"])
-        for step in report["steps"]:
+        for step in measured["steps"]:
             self.assertGreater(step["passed"], 0, step)
-        self.assertEqual(report["card"]["name"], "A card")
-        self.assertEqual(report["card"]["cuda"], "13.0")
+        self.assertEqual(measured["card"]["name"], "A card")
+        self.assertEqual(measured["card"]["cuda"], "13.0")
         self.assertIn("acceld abc on A card (compute capability 9.0, 140 GiB), driver 580.65.06", result.stdout)
         self.assertIn("conv_bwd_filter_512x7x7_1x1_b32_vs_cudnn", result.stdout)
-        self.assertTrue(all("value" in figure for figure in report["figures"]))
+        self.assertTrue(all("value" in figure for figure in measured["figures"]))
+        names = [figure["name"] for figure in measured["figures"]]
+        for beginning, _, _ in report.TARGETS:
+            self.assertTrue(any(name.startswith(beginning) for name in names), beginning)
+
+    def test_in_a_checkout_it_unpacks_what_is_there_and_runs_that(self):
+        folder = make_folder(self)
+        checkout = os.path.join(folder, "checkout")
+        standins.make_pack(checkout, SCRIPTS, {})
+        os.remove(os.path.join(checkout, "manifest.json"))
+        environment = standins.make_host(os.path.join(folder, "host"))
+        result = standins.run(checkout, environment)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("There is no out/acceld_gpu.tar.xz; tests/gpu/pack makes it", result.stdout)
+
+        pack = os.path.join(folder, "pack")
+        standins.make_pack(pack, SCRIPTS, PROGRAMS)
+        os.makedirs(os.path.join(checkout, "out"))
+        with tarfile.open(os.path.join(checkout, "out", "acceld_gpu.tar.xz"), "w:xz", preset=0) as tar:
+            tar.add(pack, "acceld_gpu")
+        result = standins.run(checkout, {**environment, "TMPDIR": folder}, "--only=selftest", "--quick")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertRegex(result.stdout, r"\n\d+ passed, 0 failed\n$")
+        self.assertIn("report.json", os.listdir(os.path.join(checkout, "out", "gpu")))
+        # Nothing else is left there.
+        self.assertEqual(sorted(os.listdir(folder)), ["checkout", "host", "pack"])
+
+    def test_is_ended_with_all_that_it_runs(self):
+        folder = make_folder(self)
+        pack = os.path.join(folder, "pack")
+        mark = os.path.join(folder, "running")
+        hangs = self.script(f"echo $$ >{mark}; exec sleep 1000")
+        standins.make_pack(pack, SCRIPTS, {**PROGRAMS, "tests/conformance/cuda_in_process": hangs})
+        environment = standins.make_host(os.path.join(folder, "host"))
+        running = subprocess.Popen(
+            [os.path.join(pack, "tests", "gpu", "run"), "--only=in_process"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        )
+        while not (os.path.exists(mark) and os.path.getsize(mark)):
+            time.sleep(0.01)
+        running.terminate()
+        self.assertEqual(running.wait(60), 143)
+        with open(mark, encoding="ascii") as file:
+            self.assertFalse(os.path.exists(f"/proc/{int(file.read())}"))
 
     def test_without_a_card_it_says_so_and_lists_what_is_missing(self):
-        result, report = self.run_with(card=False, libraries=False, sanitizer=False)
+        result, measured = self.run_with(card=False, libraries=False, sanitizer=False)
         self.assertEqual(result.returncode, 1)
-        self.assertIsNone(report)
+        self.assertIsNone(measured)
         self.assertIn("MISSING: A card: neither nvidia-smi nor the driver's library", result.stdout)
         self.assertTrue(result.stdout.endswith("tests/gpu/run: There is no card to run on.\n"), result.stdout)
 
     def test_without_compute_sanitizer_its_steps_are_skipped_aloud(self):
-        result, report = self.run_with("--only=memcheck,selftest", sanitizer=False)
+        result, measured = self.run_with("--only=memcheck,selftest", sanitizer=False)
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("Skipped: compute-sanitizer is not there.", result.stdout)
         self.assertRegex(result.stdout, r"\d+ passed, 0 failed, 1 skipped\n$")
-        self.assertEqual([step["name"] for step in report["steps"]], ["selftest", "memcheck"])
+        self.assertEqual([step["name"] for step in measured["steps"]], ["selftest", "memcheck"])
 
     def test_what_compute_sanitizer_finds_is_a_failure(self):
-        result, report = self.run_with("--only=racecheck", environment={"FOUND": "3"})
+        result, measured = self.run_with("--only=racecheck", environment={"FOUND": "3"})
         self.assertEqual(result.returncode, 1)
-        self.assertEqual(report["steps"][0]["failed"], 1)
+        self.assertEqual(measured["steps"][0]["failed"], 1)
         self.assertIn("compute-sanitizer found something", result.stdout)
 
     def test_a_step_that_fails_does_not_keep_the_rest_from_running(self):
@@ -85,15 +133,15 @@ class RunTest(unittest.TestCase):
             "tests/bench/cuda/bench": self.script("echo 'bench: a_us cannot be measured. It hung.'; exit 1"),
             "server/acceld": self.script("exit 1"),
         }
-        result, report = self.run_with("--only=selftest,in_process,bench,shm", programs=programs)
+        result, measured = self.run_with("--only=selftest,in_process,bench,shm", programs=programs)
         self.assertEqual(result.returncode, 1)
-        by_name = {step["name"]: step for step in report["steps"]}
+        by_name = {step["name"]: step for step in measured["steps"]}
         self.assertIn("acceld does not start; see acceld.log.", by_name["selftest"]["problems"])
         self.assertEqual(
             by_name["in_process"]["problems"], ["It ended with status 1: There is no CUDA device: so it is."]
         )
         self.assertEqual(by_name["bench"]["problems"], ["a_us: It hung."])
-        self.assertEqual([step["failed"] for step in report["steps"]], [1, 1, 1, 1])
+        self.assertEqual([step["failed"] for step in measured["steps"]], [1, 1, 1, 1])
         self.assertTrue(result.stdout.endswith("0 passed, 4 failed\n"), result.stdout)
 
     def test_programs_that_do_not_start_are_explained(self):

@@ -222,12 +222,16 @@ class Runner:
 
             reader = threading.Thread(target=read, daemon=True)
             reader.start()
-            reader.join(limit_s)
-            if reader.is_alive():
+            try:
+                reader.join(limit_s)
+                status = None if reader.is_alive() else process.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:
+                # Also where this script is told to end.
                 kill_group(process)
                 reader.join(GRACE_S)
-                return "".join(lines), None
-            return "".join(lines), process.wait()
+            return "".join(lines), status
 
 
 def say(text):
