@@ -152,7 +152,7 @@ TEST_F(CudaMemoryLimitTest, WorkspaceCountsOnceForAQueueUntilTheHostHasSeenItDon
   const Submitted first = Multiply(queue_, data);
   const Submitted second = Multiply(queue_, data);
   EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
-  const Submitted third = Multiply(other, data);
+  const Submitted third = Multiply(other, data + 256);
   EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - 2 * workspace_bytes_);
   card_->Release();
   for (const Submitted* work : {&first, &second, &third}) EXPECT_THAT(work->Status(), IsOk());
