@@ -19,32 +19,14 @@ ACCELD_INLINE float Mul(float a, float b) { return a * b; }
 ACCELD_INLINE float Div(float a, float b) { return a / b; }
 
 template <float (*kFunction)(float, float)>
-ACCELD_MULTIVERSION void Apply(const float* a, const float* b, float* c, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) c[i] = kFunction(a[i], b[i]);
-}
-
-// The same past the caches, of elements that begin a line.
-template <float (*kFunction)(float, float)>
-ACCELD_MULTIVERSION void StreamBlocks(const float* a, const float* b, float* c,
-                                      std::int64_t blocks) {
-  for (std::int64_t i = 0; i < blocks * kStreamedBlock; i += kStreamedBlock) {
-    alignas(64) float block[kStreamedBlock];
-    for (std::int64_t j = 0; j < kStreamedBlock; ++j) block[j] = kFunction(a[i + j], b[i + j]);
-    StreamBlock(block, c + i);
-  }
+void Apply(const float* a, const float* b, float* c, std::int64_t n, bool streamed) {
+  WriteElements(
+      c, n, streamed, [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return kFunction(a[i], b[i]); },
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA {
+        FetchAhead(a + i);
+        FetchAhead(b + i);
+      });
   FinishStreaming();
-}
-
-template <float (*kFunction)(float, float)>
-void ApplyTo(const float* a, const float* b, float* c, std::int64_t n, bool streamed) {
-  if (!streamed) return Apply<kFunction>(a, b, c, n);
-  const std::int64_t head = ElementsToLine(c, n);
-  const std::int64_t blocks = (n - head) / kStreamedBlock;
-  const std::int64_t tail = head + blocks * kStreamedBlock;
-  Apply<kFunction>(a, b, c, head);
-  StreamBlocks<kFunction>(a + head, b + head, c + head, blocks);
-  Apply<kFunction>(a + tail, b + tail, c + tail, n - tail);
 }
 
 using Loop = void (*)(const float* a, const float* b, float* c, std::int64_t n, bool streamed);
@@ -52,19 +34,19 @@ using Loop = void (*)(const float* a, const float* b, float* c, std::int64_t n, 
 Loop LoopFor(BinaryOp op) {
   switch (op) {
     case BinaryOp::kAdd:
-      return ApplyTo<Add>;
+      return Apply<Add>;
     case BinaryOp::kSub:
-      return ApplyTo<Sub>;
+      return Apply<Sub>;
     case BinaryOp::kMul:
-      return ApplyTo<Mul>;
+      return Apply<Mul>;
     case BinaryOp::kDiv:
-      return ApplyTo<Div>;
+      return Apply<Div>;
     case BinaryOp::kMax:
-      return ApplyTo<Max<float>>;
+      return Apply<Max<float>>;
     case BinaryOp::kMin:
       break;
   }
-  return ApplyTo<Min<float>>;
+  return Apply<Min<float>>;
 }
 
 }  // namespace

@@ -22,30 +22,51 @@ constexpr std::int64_t RowsAhead(std::int64_t columns) {
   return std::clamp<std::int64_t>(kFetchAhead / columns, 1, 64);
 }
 
-// Fetches a row; of a long one the beginning, after which the processor guesses.
+// Fetches a row, whose last element may be in a line more; of a long one the beginning, after which
+// the processor guesses.
 ACCELD_INLINE void FetchRow(const float* row, std::int64_t columns) {
-  for (std::int64_t i = 0; i < std::min(columns, kFetchAhead); i += 16) {
+  for (std::int64_t i = 0; i < std::min(columns, kFetchAhead); i += kLine) {
     __builtin_prefetch(row + i, /*rw=*/0, /*locality=*/2);
   }
+  __builtin_prefetch(row + columns - 1, /*rw=*/0, /*locality=*/2);
 }
 
-inline void CopyRow(const float* source, float* target, std::int64_t columns) {
+// How a row is copied, and the one at `next`, of as many columns, fetched meanwhile.
+using CopyLoop = void (*)(const float* source, float* target, std::int64_t columns,
+                          const float* next);
+
+inline void CopyRow(const float* source, float* target, std::int64_t columns, const float* next) {
+  FetchRow(next, columns);
   std::memcpy(target, source, static_cast<std::size_t>(columns) * sizeof(float));
 }
 
-// The same past the caches; the caller calls FinishStreaming.
-inline void StreamRow(const float* source, float* target, std::int64_t columns) {
-  const std::int64_t head = ElementsToLine(target, columns);
-  if (head > 0) CopyRow(source, target, head);
-  std::int64_t i = head;
-  for (; i + kStreamedBlock <= columns; i += kStreamedBlock) StreamBlock(source + i, target + i);
-  if (i < columns) CopyRow(source + i, target + i, columns - i);
+// The same past the caches; the caller calls FinishStreaming. A line is fetched with each that is
+// copied: the processor holds few that are on their way.
+inline void StreamRow(const float* source, float* target, std::int64_t columns, const float* next) {
+  WriteElements(
+      target, columns, /*streamed=*/true,
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return source[i]; },
+      [=](std::int64_t i)
+          ACCELD_INLINE_LAMBDA { __builtin_prefetch(next + i, /*rw=*/0, /*locality=*/2); });
 }
 
 // A narrow row of `kColumns`.
 template <std::size_t kColumns>
-void CopyNarrowRow(const float* source, float* target, std::int64_t /*columns*/) {
+void CopyNarrowRow(const float* source, float* target, std::int64_t /*columns*/,
+                   const float* next) {
+  FetchRow(next, kColumns);
   std::memcpy(target, source, kColumns * sizeof(float));
+}
+
+// A row of so many elements, or a part of one, that the processor fetches them ahead by itself.
+inline void CopyLongRow(const float* source, float* target, std::int64_t n) {
+  std::memcpy(target, source, static_cast<std::size_t>(n) * sizeof(float));
+}
+
+inline void StreamLongRow(const float* source, float* target, std::int64_t n) {
+  WriteElements(
+      target, n, /*streamed=*/true, [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return source[i]; },
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA { FetchAhead(source + i); });
 }
 
 }  // namespace acceld::cpu

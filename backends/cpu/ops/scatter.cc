@@ -19,13 +19,14 @@ constexpr std::int64_t kPicked = 512;
 
 // Rows [first, end) of the table. The indices that are among them are picked first, without a
 // branch that the processor would guess wrong.
-template <void (*kCopy)(const float* source, float* target, std::int64_t columns)>
+template <CopyLoop kCopy>
 void ScatterRows(const ops::Scatter& op, std::int64_t first, std::int64_t end) {
   const std::int64_t columns = op.columns;
   const std::int64_t count = static_cast<std::int64_t>(op.indices.size());
   const std::int64_t* indices = op.indices.data();
   const float* source = Pointer<const float>(op.source);
   float* table = Pointer<float>(op.table);
+  const std::int64_t ahead = RowsAhead(columns);
   std::int64_t picked[kPicked];
   for (std::int64_t begin = 0; begin < count; begin += kPicked) {
     std::int64_t picked_count = 0;
@@ -35,7 +36,11 @@ void ScatterRows(const ops::Scatter& op, std::int64_t first, std::int64_t end) {
     }
     for (std::int64_t j = 0; j < picked_count; ++j) {
       const std::int64_t i = picked[j];
-      kCopy(source + i * columns, table + indices[i] * columns, columns);
+      const std::int64_t later = picked[std::min(j + ahead, picked_count - 1)];
+      // What the processor does not guess: what is read, but where lines are written whole.
+      const float* const next =
+          kCopy == StreamRow ? source + later * columns : table + indices[later] * columns;
+      kCopy(source + i * columns, table + indices[i] * columns, columns, next);
     }
   }
   FinishStreaming();
@@ -57,6 +62,22 @@ Loop LoopFor(std::int64_t columns, std::int64_t count) {
   return IsStreamed(count * columns) ? ScatterRows<StreamRow> : ScatterRows<CopyRow>;
 }
 
+// Rows so long that threads share them: each owns a range of the columns.
+void ScatterLongRows(const ops::Scatter& op, int threads) {
+  const std::int64_t columns = op.columns;
+  const std::int64_t count = static_cast<std::int64_t>(op.indices.size());
+  const auto copy = IsStreamed(count * columns) ? StreamLongRow : CopyLongRow;
+  const float* source = Pointer<const float>(op.source);
+  float* table = Pointer<float>(op.table);
+  ParallelFor(threads, columns, kElementsPerThread / 4, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      copy(source + i * columns + first,
+           table + op.indices[static_cast<std::size_t>(i)] * columns + first, end - first);
+    }
+    FinishStreaming();
+  });
+}
+
 }  // namespace
 
 // Each thread owns a range of the table's rows and goes through all indices in order, so that for a
@@ -65,6 +86,10 @@ absl::Status Run(const ops::Scatter& op, CpuContext& context) {
   const std::int64_t columns = op.columns;
   const std::int64_t count = static_cast<std::int64_t>(op.indices.size());
   if (columns == 0 || count == 0) return absl::OkStatus();
+  if (columns >= kElementsPerThread) {
+    ScatterLongRows(op, context.threads());
+    return absl::OkStatus();
+  }
   const Loop loop = LoopFor(columns, count);
   const int threads = count < kElementsPerThread / columns ? 1 : context.threads();
   ParallelFor(threads, op.rows, /*grain=*/1,

@@ -9,7 +9,6 @@
 // pieces in f32, which add up in double.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 
 #include "backends/cpu/kernels.h"
@@ -28,15 +27,11 @@ namespace {
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 4 * 1024;
 // A shorter row is more of a tile's.
-constexpr std::int64_t kShortestRow = 32;
+constexpr std::int64_t kShortestRow = 128;
 // A row of up to this many elements, 64 KiB, is in the second-level cache when it is read again.
 constexpr std::int64_t kLongestRow = 16 * 1024;
-// Elements that are exponentiated together; a row is padded to a multiple.
-constexpr std::int64_t kBlock = 32;
-// A row of up to this many that is no multiple is padded as a whole.
-constexpr std::int64_t kPaddedRow = 512;
 // Exponentials that add up in f32.
-constexpr std::int64_t kPiece = 512;
+constexpr std::int64_t kPiece = 16 * kBlock;
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -61,131 +56,129 @@ ACCELD_MULTIVERSION float LargestOf(const float* x, std::int64_t n) {
   return lanes[0];
 }
 
-// What `e` holds of the row before, which becomes that row's results meanwhile: written past the
-// caches to `y`, where a line begins. Computing hides the time that takes.
+float ShiftFor(float largest) { return largest == kMinusInfinity ? 0 : largest; }
+
+// The exponentials of a row's differences to its shift, block by block. Fetches as much from `next`
+// on meanwhile.
+struct Exponentials {
+  const float* x;
+  float shift;
+  const float* next;
+  float* e;
+  float lanes[kBlock] = {};
+  double sums[kBlock] = {};
+
+  ACCELD_INLINE void operator()(std::int64_t i, float* /*values*/) {
+    if (i % kPiece == 0) AddLanes();
+    for (std::int64_t j = 0; j < kBlock; j += kLine) {
+      __builtin_prefetch(next + i + j, /*rw=*/0, /*locality=*/2);
+    }
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t lane = 0; lane < kBlock; ++lane) {
+      e[i + lane] = ExpUpTo0(x[i + lane] - shift);
+      lanes[lane] += e[i + lane];
+    }
+  }
+
+  ACCELD_INLINE void AddLanes() {
+    for (std::int64_t lane = 0; lane < kBlock; ++lane) {
+      sums[lane] += static_cast<double>(lanes[lane]);
+      lanes[lane] = 0;
+    }
+  }
+
+  double Sum() {
+    AddLanes();
+    for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
+      for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+    }
+    return sums[0];
+  }
+};
+
+// The same, with the results of the row before, whose exponentials are overwritten: those
+// `distance` elements farther on.
+struct ExponentialsAfter {
+  Exponentials row;
+  std::int64_t distance;
+  float factor;
+
+  ACCELD_INLINE void operator()(std::int64_t i, float* values) {
+    const float* const former = row.e + distance + i;
+    for (std::int64_t lane = 0; lane < kBlock; ++lane) values[lane] = former[lane] * factor;
+    row(i, nullptr);
+  }
+};
+
+ACCELD_MULTIVERSION Exponentials ForBlocks(std::int64_t begin, std::int64_t end,
+                                           Exponentials exponentials) {
+  for (std::int64_t i = begin; i < end; i += kBlock) exponentials(i, nullptr);
+  return exponentials;
+}
+
+void WriteScaled(const float* e, float factor, float* y, std::int64_t n, bool streamed) {
+  WriteElements(y, n, streamed, [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return e[i] * factor; });
+}
+
+// A row whose exponentials there are, but not its results; `y` is null where there is none.
 struct Former {
   float factor;
   float* y;
 };
 
-// e = exp(x - shift), and their sum. `n` is a multiple of kBlock. Fetches as much from `next` on.
-template <bool kHasFormer>
-ACCELD_INLINE double ExpAndSumOf(const float* x, float shift, float* e, std::int64_t n,
-                                 const float* next, Former former) {
-  double sums[kBlock] = {};
-  for (std::int64_t piece = 0; piece < n; piece += kPiece) {
-    float lanes[kBlock] = {};
-    for (std::int64_t i = piece; i < std::min(piece + kPiece, n); i += kBlock) {
-      __builtin_prefetch(next + i, /*rw=*/0, /*locality=*/2);
-      __builtin_prefetch(next + i + 16, /*rw=*/0, /*locality=*/2);
-      alignas(64) float scaled[kBlock];
-      ACCELD_INDEPENDENT_ELEMENTS
-      for (std::int64_t lane = 0; lane < kBlock; ++lane) {
-        if constexpr (kHasFormer) scaled[lane] = e[i + lane] * former.factor;
-        const float exponential = ExpUpTo0(x[i + lane] - shift);
-        e[i + lane] = exponential;
-        lanes[lane] += exponential;
-      }
-      if constexpr (kHasFormer) StreamBlock<kBlock>(scaled, former.y + i);
-    }
-    for (std::int64_t lane = 0; lane < kBlock; ++lane) {
-      sums[lane] += static_cast<double>(lanes[lane]);
-    }
+// The exponentials of a row of n elements, and their sum. Writes the results of the row before past
+// the caches meanwhile: computing hides the time that takes.
+double ExpAndSum(Exponentials row, std::int64_t n, const Former& former) {
+  const std::int64_t blocks_end = n / kBlock * kBlock;
+  std::int64_t done = 0;
+  if (former.y != nullptr) {
+    const std::int64_t head = ElementsToLine(former.y, n);
+    done = (n - head) / kBlock * kBlock;
+    const std::int64_t tail = head + done;
+    WriteScaled(row.e, former.factor, former.y, head, /*streamed=*/false);
+    WriteScaled(row.e + tail, former.factor, former.y + tail, n - tail, /*streamed=*/true);
+    const ExponentialsAfter after{.row = row, .distance = head, .factor = former.factor};
+    row = StreamBlocks(former.y + head, 0, done, after).row;
   }
-  for (std::int64_t half = kBlock / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  if (done < blocks_end) row = ForBlocks(done, blocks_end, row);
+  if (blocks_end < n) {
+    alignas(64) float padded[kBlock];
+    std::fill(padded, padded + kBlock, kMinusInfinity);
+    std::copy(row.x + blocks_end, row.x + n, padded);
+    row.x = padded;
+    row.e += blocks_end;
+    row.next += blocks_end;
+    row = ForBlocks(0, kBlock, row);
   }
-  return sums[0];
+  return row.Sum();
 }
 
-ACCELD_MULTIVERSION double ExpAndSum(const float* x, float shift, float* e, std::int64_t n,
-                                     const float* next) {
-  return ExpAndSumOf<false>(x, shift, e, n, next, {});
-}
-
-ACCELD_MULTIVERSION double ExpAndSumAfter(Former former, const float* x, float shift, float* e,
-                                          std::int64_t n, const float* next) {
-  return ExpAndSumOf<true>(x, shift, e, n, next, former);
-}
-
-ACCELD_MULTIVERSION void Scale(const float* e, float factor, float* y, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = e[i] * factor;
-}
-
-// The same past the caches, of elements that begin a line.
-ACCELD_MULTIVERSION void StreamScaled(const float* e, float factor, float* y, std::int64_t blocks) {
-  for (std::int64_t i = 0; i < blocks * kStreamedBlock; i += kStreamedBlock) {
-    float block[kStreamedBlock];
-    for (std::int64_t j = 0; j < kStreamedBlock; ++j) block[j] = e[i + j] * factor;
-    StreamBlock(block, y + i);
-  }
-}
-
-float ShiftFor(float largest) { return largest == kMinusInfinity ? 0 : largest; }
-
-// e = exp(x - its largest), and their sum; as SoftmaxRow.
-double ExpAndSumOfRow(const float* x, float* e, std::int64_t n, const float* next) {
-  const std::int64_t rest = n % kBlock;
-  if (rest == 0) return ExpAndSum(x, ShiftFor(LargestOf(x, n)), e, n, next);
-  alignas(64) float padded[kPaddedRow];
-  const std::int64_t first = n <= kPaddedRow ? 0 : n - rest;
-  const std::int64_t end = (n - first + kBlock - 1) / kBlock * kBlock;
-  std::fill(padded + end - kBlock, padded + end, kMinusInfinity);
-  std::memcpy(padded, x + first, static_cast<std::size_t>(n - first) * sizeof(float));
-  if (first == 0) return ExpAndSum(padded, ShiftFor(LargestOf(padded, end)), e, end, next);
-  const float shift = ShiftFor(LargestOf(x, n));
-  const double sum = ExpAndSum(x, shift, e, first, next);
-  return sum + ExpAndSum(padded, shift, e + first, kBlock, next + first);
-}
-
-// One row of up to kLongestRow adjacent elements; `e` has room for one, padded. Fetches the row at
-// `next`.
-void SoftmaxRow(const float* x, float* e, float* y, std::int64_t n, const float* next,
-                bool streamed) {
-  const double sum = ExpAndSumOfRow(x, e, n, next);
-  // Of an empty sum, NaN.
-  const float factor = static_cast<float>(1 / sum);
-  if (!streamed) return Scale(e, factor, y, n);
-  const std::int64_t head = ElementsToLine(y, n);
-  const std::int64_t blocks = (n - head) / kStreamedBlock;
-  const std::int64_t tail = head + blocks * kStreamedBlock;
-  Scale(e, factor, y, head);
-  StreamScaled(e + head, factor, y + head, blocks);
-  Scale(e + tail, factor, y + tail, n - tail);
-}
-
-// Rows of a multiple of kStreamedBlock elements, each of which begins a line of `y`.
-void StreamSoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n) {
-  alignas(64) float e[kLongestRow];
+// Rows of up to kLongestRow adjacent elements.
+void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n, bool streamed) {
+  alignas(64) float e[kLongestRow + kBlock];
   Former former{};
   for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
-    const float shift = ShiftFor(LargestOf(x, n));
     const float* next = row + 1 < rows ? x + n : x;
     const double sum =
-        row == 0 ? ExpAndSum(x, shift, e, n, next) : ExpAndSumAfter(former, x, shift, e, n, next);
+        ExpAndSum({.x = x, .shift = ShiftFor(LargestOf(x, n)), .next = next, .e = e}, n, former);
     // Of an empty sum, NaN.
-    former = {.factor = static_cast<float>(1 / sum), .y = y};
+    const float factor = static_cast<float>(1 / sum);
+    if (streamed) {
+      former = {.factor = factor, .y = y};
+    } else {
+      WriteScaled(e, factor, y, n, streamed);
+    }
   }
-  StreamScaled(e, former.factor, former.y, n / kStreamedBlock);
-  FinishStreaming();
-}
-
-void SoftmaxRows(const float* x, float* y, std::int64_t rows, std::int64_t n, bool streamed) {
-  if (streamed && n % kStreamedBlock == 0 && ElementsToLine(y, n) == 0) {
-    return StreamSoftmaxRows(x, y, rows, n);
-  }
-  alignas(64) float e[kLongestRow];
-  for (std::int64_t row = 0; row < rows; ++row, x += n, y += n) {
-    SoftmaxRow(x, e, y, n, row + 1 < rows ? x + n : x, streamed);
-  }
+  if (streamed) WriteScaled(e, former.factor, former.y, n, streamed);
   FinishStreaming();
 }
 
 // Of an element by itself: 1, but NaN of NaN and infinity.
-ACCELD_MULTIVERSION void SoftmaxOfSingles(const float* x, float* y, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] - x[i] + 1;
+void SoftmaxOfSingles(const float* x, float* y, std::int64_t n, bool streamed) {
+  WriteElements(
+      y, n, streamed, [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return x[i] - x[i] + 1; },
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA { FetchAhead(x + i); });
+  FinishStreaming();
 }
 
 }  // namespace
@@ -199,10 +192,11 @@ absl::Status Run(const ops::Softmax& op, CpuContext& context) {
   const float* input = Pointer<const float>(op.input);
   float* output = Pointer<float>(op.output);
   const std::int64_t count = outer * length * inner;
+  const bool streamed = IsStreamed(count) && input != output;
   if (length == 1) {
     ParallelFor(context.threads(), count, kElementsPerThread,
                 [=](std::int64_t begin, std::int64_t end) {
-                  SoftmaxOfSingles(input + begin, output + begin, end - begin);
+                  SoftmaxOfSingles(input + begin, output + begin, end - begin, streamed);
                 });
     return absl::OkStatus();
   }
@@ -212,7 +206,6 @@ absl::Status Run(const ops::Softmax& op, CpuContext& context) {
     SoftmaxTiles(input, output, sizes, context.threads());
     return absl::OkStatus();
   }
-  const bool streamed = IsStreamed(count) && input != output;
   ParallelFor(context.threads(), outer, std::max<std::int64_t>(1, kElementsPerThread / length),
               [=](std::int64_t begin, std::int64_t end) {
                 SoftmaxRows(input + begin * length, output + begin * length, end - begin, length,

@@ -97,24 +97,6 @@ ACCELD_MULTIVERSION void Combine(const float* other_largest, const double* other
   }
 }
 
-ACCELD_MULTIVERSION void NormalizeRow(const float* x, const float* shifts, const float* factors,
-                                      float* y, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = ExpUpTo0(x[i] - shifts[i]) * factors[i];
-}
-
-// The same past the caches, of elements that begin a line.
-ACCELD_MULTIVERSION void StreamNormalized(const float* x, const float* shifts, const float* factors,
-                                          float* y, std::int64_t blocks) {
-  for (std::int64_t i = 0; i < blocks * kStreamedBlock; i += kStreamedBlock) {
-    float block[kStreamedBlock];
-    for (std::int64_t j = 0; j < kStreamedBlock; ++j) {
-      block[j] = ExpUpTo0(x[i + j] - shifts[i + j]) * factors[i + j];
-    }
-    StreamBlock(block, y + i);
-  }
-}
-
 class Softmax {
  public:
   Softmax(const float* x, float* y, const SoftmaxSizes& sizes)
@@ -244,20 +226,16 @@ class Softmax {
     const float* x = x_ + task.first;
     float* y = y_ + task.first;
     for (std::int64_t row = 0; row < last; row += group_, x += pitch, y += pitch) {
-      NormalizeAny(x, shifts, factors, y, wide);
+      NormalizeRow(x, shifts, factors, y, wide);
     }
     NormalizeRow(x, shifts, factors, y, (task.rows - last) * task.width);
   }
 
-  void NormalizeAny(const float* x, const float* shifts, const float* factors, float* y,
+  void NormalizeRow(const float* x, const float* shifts, const float* factors, float* y,
                     std::int64_t n) const {
-    if (!streamed_) return NormalizeRow(x, shifts, factors, y, n);
-    const std::int64_t head = ElementsToLine(y, n);
-    const std::int64_t blocks = (n - head) / kStreamedBlock;
-    const std::int64_t tail = head + blocks * kStreamedBlock;
-    NormalizeRow(x, shifts, factors, y, head);
-    StreamNormalized(x + head, shifts + head, factors + head, y + head, blocks);
-    NormalizeRow(x + tail, shifts + tail, factors + tail, y + tail, n - tail);
+    WriteElements(y, n, streamed_, [=](std::int64_t i) ACCELD_INLINE_LAMBDA {
+      return ExpUpTo0(x[i] - shifts[i]) * factors[i];
+    });
   }
 
   const float* const x_;

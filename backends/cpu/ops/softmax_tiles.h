@@ -8,7 +8,7 @@
 namespace acceld::cpu {
 
 // The longest length.
-inline constexpr std::int64_t kLongestTile = 256;
+inline constexpr std::int64_t kLongestTile = 512;
 
 // y may be x. Reads x once.
 void SoftmaxTiles(const float* x, float* y, const SoftmaxSizes& sizes, int threads);

@@ -20,31 +20,11 @@ ACCELD_INLINE float Abs(float x) { return std::fabs(x); }
 ACCELD_INLINE float Neg(float x) { return -x; }
 
 template <float (*kFunction)(float)>
-ACCELD_MULTIVERSION void Apply(const float* x, float* y, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) y[i] = kFunction(x[i]);
-}
-
-// The same past the caches, of elements that begin a line.
-template <float (*kFunction)(float)>
-ACCELD_MULTIVERSION void StreamBlocks(const float* x, float* y, std::int64_t blocks) {
-  for (std::int64_t i = 0; i < blocks * kStreamedBlock; i += kStreamedBlock) {
-    alignas(64) float block[kStreamedBlock];
-    for (std::int64_t j = 0; j < kStreamedBlock; ++j) block[j] = kFunction(x[i + j]);
-    StreamBlock(block, y + i);
-  }
+void Apply(const float* x, float* y, std::int64_t n, bool streamed) {
+  WriteElements(
+      y, n, streamed, [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return kFunction(x[i]); },
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA { FetchAhead(x + i); });
   FinishStreaming();
-}
-
-template <float (*kFunction)(float)>
-void ApplyTo(const float* x, float* y, std::int64_t n, bool streamed) {
-  if (!streamed) return Apply<kFunction>(x, y, n);
-  const std::int64_t head = ElementsToLine(y, n);
-  const std::int64_t blocks = (n - head) / kStreamedBlock;
-  const std::int64_t tail = head + blocks * kStreamedBlock;
-  Apply<kFunction>(x, y, head);
-  StreamBlocks<kFunction>(x + head, y + head, blocks);
-  Apply<kFunction>(x + tail, y + tail, n - tail);
 }
 
 using Loop = void (*)(const float* x, float* y, std::int64_t n, bool streamed);
@@ -52,23 +32,23 @@ using Loop = void (*)(const float* x, float* y, std::int64_t n, bool streamed);
 Loop LoopFor(UnaryOp op) {
   switch (op) {
     case UnaryOp::kRelu:
-      return ApplyTo<Relu>;
+      return Apply<Relu>;
     case UnaryOp::kSigmoid:
-      return ApplyTo<Sigmoid>;
+      return Apply<Sigmoid>;
     case UnaryOp::kTanh:
-      return ApplyTo<Tanh>;
+      return Apply<Tanh>;
     case UnaryOp::kExp:
-      return ApplyTo<Exp>;
+      return Apply<Exp>;
     case UnaryOp::kLog:
-      return ApplyTo<Log>;
+      return Apply<Log>;
     case UnaryOp::kSqrt:
-      return ApplyTo<Sqrt>;
+      return Apply<Sqrt>;
     case UnaryOp::kAbs:
-      return ApplyTo<Abs>;
+      return Apply<Abs>;
     case UnaryOp::kNeg:
       break;
   }
-  return ApplyTo<Neg>;
+  return Apply<Neg>;
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -57,6 +58,26 @@ TEST_P(CpuUnary, AgreesWithTheReferenceToTwoUnitsInTheLastPlace) {
   }
 }
 
+// Large enough for stores past the caches, which in place there are not; no line begins at either
+// end.
+TEST_P(CpuUnary, PastTheCachesGivesTheSameBits) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const std::int64_t n = 3'200'003;
+  auto data = random.Vector(n + 1);
+  std::vector<float> output(data.size(), 7);
+  const Address first = AddressOf(data) + sizeof(float);
+  ASSERT_THAT(device.Run(Op(ops::Unary{
+                  .op = GetParam(), .n = n, .input = first, .output = AddressOf(output) + 4})),
+              IsOk());
+  EXPECT_EQ(output[0], 7);
+  ASSERT_THAT(device.Run(Op(ops::Unary{.op = GetParam(), .n = n, .input = first, .output = first})),
+              IsOk());
+  output[0] = data[0];
+  EXPECT_TRUE(SameBits(output, data));
+}
+
 TEST(CpuUnary, ReluOfNaNIsZero) {
   TestDevice device;
   std::vector<float> data(40'000, NAN);
@@ -108,6 +129,28 @@ TEST_P(CpuBinary, IsExactlyTheReferences) {
     ASSERT_THAT(device.Run(Op(op)), IsOk());
     ExpectClose(in_place, expected, 0, 0);
   }
+}
+
+TEST_P(CpuBinary, PastTheCachesGivesTheSameBits) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const std::int64_t n = 3'200'003;
+  const auto a = random.Vector(n);
+  auto b = random.Vector(n + 1);
+  std::vector<float> output(b.size(), 7);
+  const Address first = AddressOf(b) + sizeof(float);
+  ASSERT_THAT(
+      device.Run(Op(ops::Binary{
+          .op = GetParam(), .n = n, .a = AddressOf(a), .b = first, .output = AddressOf(output)})),
+      IsOk());
+  EXPECT_EQ(output.back(), 7);
+  ASSERT_THAT(device.Run(Op(ops::Binary{
+                  .op = GetParam(), .n = n, .a = AddressOf(a), .b = first, .output = first})),
+              IsOk());
+  std::rotate(b.begin(), b.begin() + 1, b.end());
+  output.back() = b.back();
+  EXPECT_TRUE(SameBits(output, b));
 }
 
 TEST(CpuBinary, MaxAndMinReturnTheNumberWhereOneSideIsNaN) {

@@ -20,11 +20,12 @@ struct TableSize {
   std::int64_t indices;
 };
 
-// Some below and some beyond what one thread gets; some have fewer rows than indices, and the last
-// goes past the caches.
-constexpr TableSize kSizes[] = {{5, 3, 8},         {1, 1, 1},       {300, 700, 400},
-                                {2, 1, 200'000},   {1000, 31, 999}, {1000, 32, 999},
-                                {4001, 1051, 4003}};
+// Some below and some beyond what one thread gets; some have fewer rows than indices, some rows
+// that threads share. The last two go past the caches.
+constexpr TableSize kSizes[] = {{5, 3, 8},       {1, 1, 1},         {300, 700, 400},
+                                {2, 1, 200'000}, {1000, 31, 999},   {1000, 32, 999},
+                                {2000, 17, 999}, {3, 100'003, 5},   {1, 300'001, 1},
+                                {3, 700'001, 6}, {4001, 1051, 4003}};
 
 TEST(CpuGather, AgreesWithTheReference) {
   TestDevice device;

@@ -108,6 +108,26 @@ TEST(CpuReduce, AgreesWithTheReferenceForEachShortLength) {
   }
 }
 
+// Parts so small that several are copied together: each way that a row of four elements can end,
+// and the last parts of an array.
+constexpr std::int64_t kSmallLengths[] = {2, 3, 4, 5, 7, 9, 16, 31, 33};
+constexpr std::int64_t kSmallInners[] = {1, 2, 3, 4, 5, 7, 12};
+constexpr std::int64_t kFewParts[] = {1, 2, 3, 4, 5, 8, 67, 1026};
+
+TEST(CpuReduce, AgreesWithTheReferenceForSmallParts) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t length : kSmallLengths) {
+    for (const std::int64_t inner : kSmallInners) {
+      for (const std::int64_t outer : kFewParts) {
+        ExpectReducedLikeReference(device, random, random.Pick(kReduceOps), {outer, length, inner},
+                                   1);
+      }
+    }
+  }
+}
+
 TEST(CpuReduce, MaxAndMinReturnTheNumberWhereOneSideIsNaN) {
   TestDevice device;
   std::vector<float> input = {NAN, 2, NAN, NAN, -3, NAN};
@@ -169,13 +189,35 @@ TEST(CpuSoftmax, AgreesWithTheReference) {
   }
 }
 
+TEST(CpuSoftmax, AgreesWithTheReferenceForSmallParts) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t length : kSmallLengths) {
+    for (const std::int64_t inner : kSmallInners) {
+      for (const std::int64_t outer : kFewParts) {
+        const Shape shape = {outer, length, inner};
+        SCOPED_TRACE(shape.ToString());
+        const auto input = random.Vector(shape.ElementCount());
+        std::vector<float> expected(input.size());
+        reference::Run(ops::Softmax{
+            .shape = shape, .axis = 1, .input = AddressOf(input), .output = AddressOf(expected)});
+        ExpectClose(SoftmaxOf(device, shape, 1, input), expected, 2e-6, 0);
+      }
+    }
+  }
+}
+
 // Of each way the kernel has: singles, rows, tiles of adjacent and of copied columns, long lengths;
 // the last ones past the caches.
 const std::initializer_list<std::pair<Shape, std::int64_t>> kSoftmaxShapes = {
-    {{3001, 1}, 1},     {{90, 100}, 1},    {{7, 16'384}, 1},  {{50, 31}, 1},      {{301, 7}, 1},
-    {{19, 5, 21}, 1},   {{11, 256, 3}, 1}, {{7, 9, 1000}, 1}, {{100'003}, 0},     {{2, 16'385}, 1},
-    {{70'001, 3}, 0},   {{257, 63}, 0},    {{257, 700}, 0},   {{3, 999, 131}, 1}, {{1027, 4099}, 1},
-    {{101, 42'001}, 0}, {{600, 7001}, 0}};
+    {{3001, 1}, 1},       {{90, 100}, 1},      {{90, 320}, 1},      {{90, 301}, 1},
+    {{7, 16'384}, 1},     {{50, 31}, 1},       {{301, 7}, 1},       {{19, 5, 21}, 1},
+    {{11, 256, 3}, 1},    {{11, 512, 63}, 1},  {{7, 9, 1000}, 1},   {{100'003}, 0},
+    {{2, 16'385}, 1},     {{70'001, 3}, 0},    {{257, 63}, 0},      {{257, 700}, 0},
+    {{3, 999, 131}, 1},   {{3'200'003, 1}, 1}, {{1'100'003, 3}, 1}, {{45'007, 5, 15}, 1},
+    {{127, 257, 101}, 1}, {{10'007, 317}, 1},  {{1027, 4099}, 1},   {{101, 42'001}, 0},
+    {{600, 7001}, 0}};
 
 TEST(CpuSoftmax, AgreesWithTheReferenceInEachWay) {
   TestDevice device;
