@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "backends/cpu/multiversion.h"
+#include "backends/cpu/ops/streaming_store.h"
 #include "backends/cpu/ops/vector_math.h"
 
 namespace acceld::cpu {
@@ -19,6 +20,8 @@ ACCELD_MULTIVERSION double Sum(const float* x, std::int64_t n) {
   double lanes[kLanes] = {};
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
+    // Conversions leave the processor too little room to look ahead for itself.
+    for (std::int64_t line = 0; line < kLanes; line += kLine) FetchAhead(x + i + line);
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       lanes[lane] += static_cast<double>(x[i + lane]);
     }

@@ -69,25 +69,35 @@ ACCELD_INLINE double FoldColumn(const float* row, std::int64_t pitch) {
   }
 }
 
-// Folds kRows rows into the accumulators. Where `fetch` is set the next kRows are fetched ahead:
-// the processor does not guess that many sequences at once.
+// Fetches what loops over the columns of kRows rows, which are at column i, read next: farther on
+// in these rows or in as many behind them. The processor does not guess that many sequences at
+// once.
+template <std::int64_t kRows>
+ACCELD_INLINE void FetchColumns(const float* rows, std::int64_t pitch, std::int64_t width,
+                                std::int64_t i) {
+  const std::int64_t ahead = i + std::min<std::int64_t>(8 * kLine, width);
+  const float* const next = ahead < width ? rows + ahead : rows + kRows * pitch + ahead - width;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    for (std::int64_t j = 0; j < kBlock; j += kLine) __builtin_prefetch(next + row * pitch + j);
+  }
+}
+
+// Folds kRows rows into the accumulators.
 template <typename Fold, std::int64_t kRows>
 ACCELD_MULTIVERSION void FoldRows(double* accumulators, const float* rows, std::int64_t pitch,
-                                  std::int64_t width, bool fetch) {
-  constexpr std::int64_t kPiece = 16;  // a line
+                                  std::int64_t width) {
   std::int64_t i = 0;
-  for (; i + kPiece <= width; i += kPiece) {
-    for (std::int64_t row = kRows; fetch && row < 2 * kRows; ++row) {
-      __builtin_prefetch(rows + row * pitch + i, /*rw=*/0, /*locality=*/2);
+  for (; i + kBlock <= width; i += kBlock) {
+    FetchColumns<kRows>(rows, pitch, width, i);
+    double folded[kBlock];
+    for (std::int64_t j = 0; j < kBlock; ++j) {
+      folded[j] = Fold::Of(accumulators[i + j], FoldColumn<Fold, kRows>(rows + i + j, pitch));
     }
-    ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t j = i; j < i + kPiece; ++j) {
-      accumulators[j] = Fold::Of(accumulators[j], FoldColumn<Fold, kRows>(rows + j, pitch));
-    }
+    std::copy(folded, folded + kBlock, accumulators + i);
   }
   ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t j = i; j < width; ++j) {
-    accumulators[j] = Fold::Of(accumulators[j], FoldColumn<Fold, kRows>(rows + j, pitch));
+  for (; i < width; ++i) {
+    accumulators[i] = Fold::Of(accumulators[i], FoldColumn<Fold, kRows>(rows + i, pitch));
   }
 }
 
@@ -97,18 +107,18 @@ void FoldAllRows(double* accumulators, const float* rows, std::int64_t count, st
                  std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/i + 16 <= count);
+    FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width);
   }
   if (i + 4 <= count) {
-    FoldRows<Fold, 4>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
+    FoldRows<Fold, 4>(accumulators, rows + i * pitch, pitch, width);
     i += 4;
   }
   if (i + 2 <= count) {
-    FoldRows<Fold, 2>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
+    FoldRows<Fold, 2>(accumulators, rows + i * pitch, pitch, width);
     i += 2;
   }
   if (i < count) {
-    FoldRows<Fold, 1>(accumulators, rows + i * pitch, pitch, width, /*fetch=*/false);
+    FoldRows<Fold, 1>(accumulators, rows + i * pitch, pitch, width);
   }
 }
 
@@ -201,9 +211,19 @@ ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std:
     return;
   }
   for (std::int64_t part = 0; part < outer; ++part, x += kLength * inner, output += inner) {
+    std::int64_t i = 0;
+    for (; i + kBlock <= width; i += kBlock) {
+      FetchColumns<kLength>(x, inner, width, i);
+      float folded[kBlock];
+      for (std::int64_t j = 0; j < kBlock; ++j) {
+        const double of_column = FoldShortColumn<Fold, kLength>(x + i + j, inner);
+        folded[j] = static_cast<float>(of_column * scale);
+      }
+      std::copy(folded, folded + kBlock, output + i);
+    }
     ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t i = 0; i < width; ++i) {
-      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
+    for (std::int64_t j = i; j < width; ++j) {
+      output[j] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + j, inner) * scale);
     }
   }
 }
