@@ -33,7 +33,7 @@ class HeaderTest(DataChannelTest):
             self.assertIsNone(channel.next())
 
     def test_kinds_that_are_none(self):
-        kinds = {0, *range(data.COMMAND_KINDS + 1, 64), 69, 127, *range(128, 140), 255, 65535}
+        kinds = {0, *range(data.COMMAND_KINDS + 1, 64), 70, 127, *range(128, 140), 255, 65535}
         for kind in sorted(kinds):
             with self.subTest(kind=kind):
                 channel = self.attach(shared_memory=kind % 2 == 0)

@@ -124,5 +124,60 @@ TEST_F(FakeCudaDriverTest, ACapturedStreamRunsWhenItsGraphIsLaunched) {
   EXPECT_THAT(misuses_, IsEmpty());
 }
 
+constexpr std::uint64_t kGranule = 64 << 10;
+
+// Memory of one granule that is mapped.
+class FakeCudaSharedMemoryTest : public FakeCudaDriverTest {
+ protected:
+  FakeCudaSharedMemoryTest() {
+    memory_ = card_->CreateMemory(kGranule).value;
+    mapped_ = card_->ReserveAddresses(kGranule).value;
+    EXPECT_TRUE(card_->MapMemory(mapped_, kGranule, memory_).ok());
+    EXPECT_TRUE(card_->SetAccess(mapped_, kGranule).ok());
+  }
+
+  cuda::MemoryHandle memory_{};
+  std::byte* mapped_ = nullptr;
+};
+
+TEST_F(FakeCudaSharedMemoryTest, IsHeldByItsMappingAndGoesWithIt) {
+  const std::uint64_t free_bytes = card_->Memory().value.free_bytes;
+  EXPECT_TRUE(card_->ReleaseMemory(memory_).ok());
+  EXPECT_TRUE(card_->Memset(first_, mapped_, 1, kGranule).ok());
+  EXPECT_TRUE(card_->Synchronize(first_).ok());
+  EXPECT_EQ(mapped_[kGranule - 1], std::byte{1});
+  EXPECT_EQ(card_->Memory().value.free_bytes, free_bytes);
+  EXPECT_TRUE(card_->UnmapMemory(mapped_, kGranule).ok());
+  EXPECT_EQ(card_->Memory().value.free_bytes, free_bytes + kGranule);
+  EXPECT_TRUE(card_->FreeAddresses(mapped_, kGranule).ok());
+  EXPECT_THAT(misuses_, IsEmpty());
+}
+
+TEST_F(FakeCudaSharedMemoryTest, ReportsWhatIsUnmappedWhileInUse) {
+  EXPECT_TRUE(card_->Memset(first_, mapped_, 1, kGranule).ok());
+  EXPECT_TRUE(card_->UnmapMemory(mapped_, kGranule).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("UnmapMemory comes before the host has seen")));
+}
+
+TEST_F(FakeCudaSharedMemoryTest, ReportsUseAfterItIsUnmapped) {
+  EXPECT_TRUE(card_->UnmapMemory(mapped_, kGranule).ok());
+  std::byte* const host = card_->AllocateHost(1).value;
+  EXPECT_TRUE(card_->CopyToHost(first_, host, mapped_, 1).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("1 bytes that are no device memory")));
+}
+
+TEST_F(FakeCudaSharedMemoryTest, ReportsAddressesFreedWhileMappedAndMappedTwice) {
+  EXPECT_TRUE(card_->MapMemory(mapped_, kGranule, memory_).ok());
+  EXPECT_TRUE(card_->FreeAddresses(mapped_, kGranule).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("mapped already"), HasSubstr("before UnmapMemory")));
+}
+
+TEST_F(FakeCudaSharedMemoryTest, ReportsHandlesAndAddressesThatAreNeverGivenBack) {
+  card_.reset();
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("2 of its memory"), HasSubstr("1 of its memory hand"),
+                                    HasSubstr("1 of its reserved"), HasSubstr("2 of its streams"),
+                                    HasSubstr("1 of its events")));
+}
+
 }  // namespace
 }  // namespace acceld
