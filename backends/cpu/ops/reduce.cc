@@ -211,8 +211,8 @@ ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std:
     return;
   }
   for (std::int64_t part = 0; part < outer; ++part, x += kLength * inner, output += inner) {
-    std::int64_t i = 0;
-    for (; i + kBlock <= width; i += kBlock) {
+    const std::int64_t blocks_end = width / kBlock * kBlock;
+    for (std::int64_t i = 0; i < blocks_end; i += kBlock) {
       FetchColumns<kLength>(x, inner, width, i);
       float folded[kBlock];
       for (std::int64_t j = 0; j < kBlock; ++j) {
@@ -222,8 +222,21 @@ ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std:
       std::copy(folded, folded + kBlock, output + i);
     }
     ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t j = i; j < width; ++j) {
-      output[j] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + j, inner) * scale);
+    for (std::int64_t i = blocks_end; i < width; ++i) {
+      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
+    }
+  }
+}
+
+// The same of parts that are narrow, so that a loop over a part's columns is short.
+template <typename Fold, std::int64_t kLength>
+ACCELD_MULTIVERSION void FoldShortNarrowParts(const float* x, std::int64_t outer,
+                                              std::int64_t inner, std::int64_t /*width*/,
+                                              double scale, float* output) {
+  for (std::int64_t part = 0; part < outer; ++part, x += kLength * inner, output += inner) {
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < inner; ++i) {
+      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
     }
   }
 }
@@ -232,10 +245,15 @@ using ShortLoop = void (*)(const float* x, std::int64_t outer, std::int64_t inne
                            std::int64_t width, double scale, float* output);
 
 template <typename Fold, std::size_t... kOffsets>
-ShortLoop ShortLoopFor(std::int64_t length, std::index_sequence<kOffsets...> /*all*/) {
-  constexpr std::array<ShortLoop, sizeof...(kOffsets)> kLoops = {
+ShortLoop ShortLoopFor(std::int64_t length, std::int64_t inner,
+                       std::index_sequence<kOffsets...> /*all*/) {
+  using Loops = std::array<ShortLoop, sizeof...(kOffsets)>;
+  constexpr Loops kLoops = {
       FoldShortParts<Fold, kShortest + static_cast<std::int64_t>(kOffsets)>...};
-  return kLoops[static_cast<std::size_t>(length - kShortest)];
+  constexpr Loops kNarrowLoops = {
+      FoldShortNarrowParts<Fold, kShortest + static_cast<std::int64_t>(kOffsets)>...};
+  const Loops& loops = 1 < inner && inner < kNarrow ? kNarrowLoops : kLoops;
+  return loops[static_cast<std::size_t>(length - kShortest)];
 }
 
 struct Cut {
@@ -311,8 +329,8 @@ class Reduction {
 
  private:
   void RunShortLengths(int threads) const {
-    const ShortLoop loop =
-        ShortLoopFor<Fold>(cut_.length, std::make_index_sequence<kLongestShort - kShortest + 1>());
+    const ShortLoop loop = ShortLoopFor<Fold>(
+        cut_.length, cut_.inner, std::make_index_sequence<kLongestShort - kShortest + 1>());
     const std::int64_t part = cut_.length * cut_.inner;
     ParallelFor(threads, cut_.outer * cut_.chunks,
                 CeilDivide(kElementsPerThread, cut_.length * cut_.width),
