@@ -48,6 +48,16 @@ void WriteProducts(const float* e, const float* factors, float* y, std::int64_t 
                 [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return e[i] * factors[i]; });
 }
 
+// Differences to minus infinity, where a column has nothing larger, are to 0.
+ACCELD_MULTIVERSION void ReplaceMinusInfinity(float* shifts, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) shifts[i] = shifts[i] == kMinusInfinity ? 0 : shifts[i];
+}
+
+// Of an empty sum, NaN.
+ACCELD_MULTIVERSION void Invert(float* sums, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) sums[i] = 1 / sums[i];
+}
+
 // [length, width] elements of rows that are `pitch` apart.
 struct Tile {
   const float* first;
@@ -62,15 +72,14 @@ void ExpTile(const Tile& x, std::int64_t length, std::int64_t width, const Tile&
   std::fill(shifts, shifts + width, kMinusInfinity);
   std::fill(factors, factors + width, 0.0f);
   for (std::int64_t j = 0; j < length; ++j) TakeLargest(x.first + j * x.pitch, shifts, width);
-  for (std::int64_t i = 0; i < width; ++i) shifts[i] = shifts[i] == kMinusInfinity ? 0 : shifts[i];
+  ReplaceMinusInfinity(shifts, width);
   for (std::int64_t j = 0; j < length; ++j) {
     for (std::int64_t i = 0; i < width; i += kLine) {
       __builtin_prefetch(next.first + j * next.pitch + i, /*rw=*/0, /*locality=*/2);
     }
     ExpAndSum(x.first + j * x.pitch, shifts, e + j * width, factors, width);
   }
-  // Of an empty sum, NaN.
-  for (std::int64_t i = 0; i < width; ++i) factors[i] = 1 / factors[i];
+  Invert(factors, width);
 }
 
 // The columns of `parts` narrow parts. `tile` and `results` have room for them.
