@@ -14,6 +14,9 @@ namespace {
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 64 * 1024;
 
+// Of a smaller table threads would write the same lines in turn, in elements a thread.
+constexpr std::int64_t kOwnedElements = 4 * 1024;
+
 // Indices of which a thread picks its own at a time.
 constexpr std::int64_t kPicked = 512;
 
@@ -92,7 +95,7 @@ absl::Status Run(const ops::Scatter& op, CpuContext& context) {
   }
   const Loop loop = LoopFor(columns, count);
   const int threads = count < kElementsPerThread / columns ? 1 : context.threads();
-  ParallelFor(threads, op.rows, /*grain=*/1,
+  ParallelFor(threads, op.rows, std::max<std::int64_t>(1, kOwnedElements / columns),
               [&](std::int64_t first, std::int64_t end) { loop(op, first, end); });
   return absl::OkStatus();
 }

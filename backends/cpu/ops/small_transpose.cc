@@ -70,7 +70,7 @@ ACCELD_INLINE void FetchRowsAhead(const float* rows, std::int64_t elements) {
 
 // kColumns columns from one on.
 template <bool kScaled, int kColumns>
-void TransposeColumns(const Matrix from, std::int64_t column, float* to) {
+ACCELD_INLINE void TransposeColumns(const Matrix& from, std::int64_t column, float* to) {
   const std::int64_t whole_rows = from.rows / 4 * 4;
   const bool more_rows = whole_rows < from.rows;
   // First the rows that are written beyond where they belong.
@@ -97,7 +97,7 @@ void TransposeColumns(const Matrix from, std::int64_t column, float* to) {
 }
 
 template <bool kScaled>
-void TransposeAll(const Matrix& from, float* to) {
+void TransposeAll(Matrix from, float* to) {
   if (from.columns == 1) {
     for (std::int64_t row = 0; row < from.rows; row += 4) TransposeElements(from, row, 0, to);
     return;

@@ -17,9 +17,11 @@ namespace {
 // A tile has at most this many elements, 192 KiB, which the second-level cache holds beside what it
 // is computed from.
 constexpr std::int64_t kTileElements = 48 * 1024;
-// What a tile of copied columns should have, so that it is in the first-level cache.
-constexpr std::int64_t kCopiedElements = 4 * 1024;
+// What a tile of copied columns should have: many for loops over them, but in a cache near by.
+constexpr std::int64_t kCopiedElements = 8 * 1024;
 constexpr std::int64_t kMostColumns = 512;
+// Exponentials that add up by themselves, so that long sums lose no digits.
+constexpr std::int64_t kPieceRows = 32;
 constexpr std::int64_t kFewestColumns = 64;
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 4 * 1024;
@@ -48,6 +50,11 @@ void WriteProducts(const float* e, const float* factors, float* y, std::int64_t 
                 [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return e[i] * factors[i]; });
 }
 
+ACCELD_MULTIVERSION void Add(const float* x, float* sums, std::int64_t n) {
+  ACCELD_INDEPENDENT_ELEMENTS
+  for (std::int64_t i = 0; i < n; ++i) sums[i] += x[i];
+}
+
 // Differences to minus infinity, where a column has nothing larger, are to 0.
 ACCELD_MULTIVERSION void ReplaceMinusInfinity(float* shifts, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) shifts[i] = shifts[i] == kMinusInfinity ? 0 : shifts[i];
@@ -70,14 +77,19 @@ void ExpTile(const Tile& x, std::int64_t length, std::int64_t width, const Tile&
              float* factors) {
   alignas(64) float shifts[kMostColumns];
   std::fill(shifts, shifts + width, kMinusInfinity);
-  std::fill(factors, factors + width, 0.0f);
   for (std::int64_t j = 0; j < length; ++j) TakeLargest(x.first + j * x.pitch, shifts, width);
   ReplaceMinusInfinity(shifts, width);
-  for (std::int64_t j = 0; j < length; ++j) {
-    for (std::int64_t i = 0; i < width; i += kLine) {
-      __builtin_prefetch(next.first + j * next.pitch + i, /*rw=*/0, /*locality=*/2);
+  alignas(64) float piece[kMostColumns];
+  for (std::int64_t first = 0; first < length; first += kPieceRows) {
+    float* const sums = first == 0 ? factors : piece;
+    std::fill(sums, sums + width, 0.0f);
+    for (std::int64_t j = first; j < std::min(first + kPieceRows, length); ++j) {
+      for (std::int64_t i = 0; i < width; i += kLine) {
+        __builtin_prefetch(next.first + j * next.pitch + i, /*rw=*/0, /*locality=*/2);
+      }
+      ExpAndSum(x.first + j * x.pitch, shifts, e + j * width, sums, width);
     }
-    ExpAndSum(x.first + j * x.pitch, shifts, e + j * width, factors, width);
+    if (first > 0) Add(piece, factors, width);
   }
   Invert(factors, width);
 }

@@ -93,8 +93,8 @@ ACCELD_V4 Block StreamBlocksForV4(float* y, std::int64_t begin, std::int64_t end
 }
 #endif
 
-// For each i from `begin` to `end` in steps of kBlock, block(i, values) computes as
-// many values, which are written to y + i, where a line begins, past the caches; the caller calls
+// For each i from `begin` to `end` in steps of kBlock, block(i, values) computes as many values,
+// which are written to y + i, where a line begins, past the caches; the caller calls
 // FinishStreaming. The stores of one block overlap the computation of the next. `block`, whose call
 // is inlined (ACCELD_INLINE), is copied, and returned as it has become.
 template <typename Block>
