@@ -40,12 +40,13 @@ template <typename T>
 void RunTyped(const ops::BatchedGemm& op, int threads) {
   const double product_flops =
       2.0 * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
+  const ProductStrides strides{.a = op.stride_a, .b = op.stride_b, .c = op.stride_c};
   if (op.batch < threads || product_flops >= kThreadedProductFlops) {
     for (std::int64_t i = 0; i < op.batch; ++i) Multiply(ProductAt<T>(op, i), threads);
     return;
   }
-  ParallelFor(threads, op.batch, /*grain=*/1, [&op](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) Multiply(ProductAt<T>(op, i), /*threads=*/1);
+  ParallelFor(threads, op.batch, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+    MultiplyEach(ProductAt<T>(op, begin), strides, end - begin);
   });
 }
 

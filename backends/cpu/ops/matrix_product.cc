@@ -1,12 +1,13 @@
 #include "backends/cpu/ops/matrix_product.h"
 
 #include <cblas.h>
-#include <dnnl.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "backends/core/mutex.h"
+#include "backends/cpu/ops/onednn_product.h"
+#include "backends/cpu/ops/small_product.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
@@ -18,9 +19,6 @@ constexpr std::int64_t kScaledPerThread = 64 * 1024;
 // OpenBLAS has kernels for small products, of up to this many multiplications, that do not copy
 // their operands and use one thread.
 constexpr double kSmallMultiplications = 100.0 * 100 * 100;
-
-// A call of OpenBLAS takes longer than so many.
-constexpr double kTinyMultiplications = 4.0 * 4 * 4;
 
 // Beyond the small ones, a product of so few rows or columns is faster as that many products of a
 // matrix and a vector, since OpenBLAS copies the matrix first. That takes longer where it has to
@@ -223,27 +221,6 @@ void MultiplyAlongDepth(const MatrixProduct<T>& p) {
   }
 }
 
-// Element by element.
-template <typename T>
-void MultiplyTiny(const MatrixProduct<T>& p) {
-  const bool transposed_a = IsTransposed(p.transpose_a);
-  const bool transposed_b = IsTransposed(p.transpose_b);
-  const std::int64_t next_row = transposed_a ? p.lda : 1;
-  const std::int64_t next_column = transposed_b ? 1 : p.ldb;
-  const std::int64_t depth_a = transposed_a ? 1 : p.lda;
-  const std::int64_t depth_b = transposed_b ? p.ldb : 1;
-  for (std::int64_t j = 0; j < p.n; ++j) {
-    for (std::int64_t i = 0; i < p.m; ++i) {
-      const T* a = p.a + i * next_row;
-      const T* b = p.b + j * next_column;
-      T sum = *a * *b;
-      for (std::int64_t l = 1; l < p.k; ++l) sum += a[l * depth_a] * b[l * depth_b];
-      T& element = p.c[i + j * p.ldc];
-      element = p.alpha * sum + (p.beta == 0 ? 0 : p.beta * element);
-    }
-  }
-}
-
 template <typename T>
 void MultiplyToOneElement(const MatrixProduct<T>& p) {
   const T dot = Dot(p.k, RowOfA(p, 0), ColumnOfB(p, 0));
@@ -274,23 +251,12 @@ bool IsSkinny(const MatrixProduct<T>& p) {
   return p.k < kSkinny && std::min(p.m, p.n) < kSkinny;
 }
 
-// Without AVX-512 its product is not known to be faster than OpenBLAS's.
-bool HasFastOneDnn() {
-  static const bool has =
-      (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-  return has;
-}
-
 // Whether oneDNN did it.
 bool TryOneDnn(const MatrixProduct<double>& /*p*/) { return false; }
 
 bool TryOneDnn(const MatrixProduct<float>& p) {
   if (IsTransposed(p.transpose_a) && p.n < kOneDnnColumns) return false;
-  if (!HasFastOneDnn()) return false;
-  const auto letter = [](Transpose transpose) { return IsTransposed(transpose) ? 'T' : 'N'; };
-  // Its matrices are row-major: C^T = op(B)^T op(A)^T. It fails where it has no memory for copies.
-  return dnnl_sgemm(letter(p.transpose_b), letter(p.transpose_a), p.n, p.m, p.k, p.alpha, p.b,
-                    p.ldb, p.a, p.lda, p.beta, p.c, p.ldc) == dnnl_success;
+  return HasFastOneDnnProduct() && MultiplyByOneDnn(p).ok();
 }
 
 // One call of OpenBLAS, or several.
@@ -316,8 +282,8 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) {
     Scale(p, threads);
-  } else if (Multiplications(p) <= kTinyMultiplications) {
-    MultiplyTiny(p);
+  } else if (HasOwnLoops(p)) {
+    MultiplyByOwnLoops(p, /*strides=*/{}, /*count=*/1);
   } else if (p.k == 1 && std::min(p.m, p.n) == 1) {
     MultiplyScalar(p);
   } else if (!IsSmall(p) && IsSkinny(p)) {
@@ -327,9 +293,36 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   }
 }
 
+template <typename T>
+void MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStrides& strides,
+                      std::int64_t count) {
+  if (first.alpha != 0 && HasOwnLoops(first)) {
+    MultiplyByOwnLoops(first, strides, count);
+    return;
+  }
+  MatrixProduct<T> p = first;
+  for (std::int64_t i = 0; i < count; ++i) {
+    // Operands that are not read may be null.
+    if (first.a != nullptr) p.a = first.a + i * strides.a;
+    if (first.b != nullptr) p.b = first.b + i * strides.b;
+    if (first.c != nullptr) p.c = first.c + i * strides.c;
+    MultiplyImpl(p, /*threads=*/1);
+  }
+}
+
 }  // namespace
 
 void Multiply(const MatrixProduct<float>& product, int threads) { MultiplyImpl(product, threads); }
 void Multiply(const MatrixProduct<double>& product, int threads) { MultiplyImpl(product, threads); }
+
+void MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
+                  std::int64_t count) {
+  MultiplyEachImpl(first, strides, count);
+}
+
+void MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
+                  std::int64_t count) {
+  MultiplyEachImpl(first, strides, count);
+}
 
 }  // namespace acceld::cpu

@@ -1,5 +1,5 @@
-// The product of two matrices by OpenBLAS or oneDNN, whichever is faster for the shape: which the
-// gemm ops share.
+// The product of two matrices by OpenBLAS, oneDNN or own loops, whichever is fastest for the shape:
+// which the gemm ops share.
 #pragma once
 
 #include <cstdint>
@@ -30,5 +30,18 @@ struct MatrixProduct {
 // ParallelFor it has to be 1.
 void Multiply(const MatrixProduct<float>& product, int threads);
 void Multiply(const MatrixProduct<double>& product, int threads);
+
+// How far behind a product's operands those of the next one lie, in elements.
+struct ProductStrides {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  std::int64_t c = 0;
+};
+
+// Computes `count` products, `first` and those behind it, in the calling thread.
+void MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
+                  std::int64_t count);
+void MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
+                  std::int64_t count);
 
 }  // namespace acceld::cpu

@@ -205,6 +205,52 @@ TEST(CpuBatchedGemm, AgreesWithTheReference) {
   }
 }
 
+// Rows around whole vectors, products next to each other, and elements between them that stay.
+template <typename T>
+void ExpectSmallProductsLikeReference(DataType type) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t m : {1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 48, 49, 64, 65, 81}) {
+    ops::BatchedGemm op{.type = type, .m = m, .batch = 3};
+    op.transpose_a = random.Pick({Transpose::kNone, Transpose::kNone, Transpose::kTranspose});
+    op.transpose_b = random.Pick(kTransposes);
+    op.n = m < 5 ? random.Integer(1, 4) : random.Integer(1, 40);
+    op.k = random.Integer(1, 8) * (m < 5 ? 1 : 9);
+    op.alpha = random.Pick({1.0, -0.5});
+    op.beta = random.Pick({0.0, 1.0, 2.0});
+    op.lda = std::max(op.m, op.k) + random.Integer(0, 1);
+    op.ldb = std::max(op.n, op.k);
+    op.ldc = m + random.Integer(0, 2);
+    op.stride_a = op.lda * std::max(op.m, op.k);
+    op.stride_b = op.ldb * op.ldb;
+    op.stride_c = op.ldc * op.n;
+    const auto a = random.Vector<T>(op.batch * op.stride_a);
+    const auto b = random.Vector<T>(op.batch * op.stride_b);
+    auto c = random.Vector<T>(op.batch * op.stride_c);
+    auto expected = c;
+    op.a = AddressOf(a);
+    op.b = AddressOf(b);
+    op.c = AddressOf(c);
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.c = AddressOf(expected);
+    reference::Run(op);
+    const double tolerance = (type == DataType::kF64 ? 1e-15 : 4e-7) * static_cast<double>(op.k);
+    ExpectClose(c, expected, tolerance, tolerance);
+    for (std::int64_t i = 0; i < op.batch * op.stride_c; ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      if (i % op.ldc >= m) {
+        EXPECT_EQ(c[index], expected[index]);
+      }
+    }
+  }
+}
+
+TEST(CpuBatchedGemm, OfSmallProductsAgreesWithTheReference) {
+  ExpectSmallProductsLikeReference<float>(DataType::kF32);
+  ExpectSmallProductsLikeReference<double>(DataType::kF64);
+}
+
 TEST(CpuBatchedGemm, WithAlphaZeroDoesNotReadAAndB) {
   TestDevice device;
   std::vector<float> c = {1, 2, 3};

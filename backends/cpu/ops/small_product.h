@@ -1,0 +1,23 @@
+// Small products by own loops, which take less than a call of a library does.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/ops/matrix_product.h"
+
+namespace acceld::cpu {
+
+// Whether own loops are at least as fast as OpenBLAS and oneDNN for products of this shape: those
+// of a few multiplications, and those up to some 100 x 100 x 100 whose columns of A are whole
+// vectors. None that has no rows, columns or depth.
+bool HasOwnLoops(const MatrixProduct<float>& product);
+bool HasOwnLoops(const MatrixProduct<double>& product);
+
+// Computes `count` products, `first` and those `strides` behind it, which HasOwnLoops and whose
+// alpha is not 0, in the calling thread.
+void MultiplyByOwnLoops(const MatrixProduct<float>& first, const ProductStrides& strides,
+                        std::int64_t count);
+void MultiplyByOwnLoops(const MatrixProduct<double>& first, const ProductStrides& strides,
+                        std::int64_t count);
+
+}  // namespace acceld::cpu
