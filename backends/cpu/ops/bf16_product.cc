@@ -3,22 +3,11 @@
 #include <dnnl.hpp>
 
 #include "backends/cpu/ops/onednn_engine.h"
+#include "backends/cpu/ops/onednn_matrix.h"
 
 namespace acceld::cpu {
-namespace {
 
 using dnnl::memory;
-
-// A column-major [rows, columns] matrix is a row-major [columns, rows] one. Transposed once more if
-// `transpose` says so.
-memory::desc RowMajor(std::int64_t rows, std::int64_t columns, std::int64_t ld, Transpose transpose,
-                      memory::data_type type) {
-  const memory::dims strides =
-      transpose == Transpose::kNone ? memory::dims{ld, 1} : memory::dims{1, ld};
-  return {{columns, rows}, type, strides};
-}
-
-}  // namespace
 
 bool HasNativeBf16() {
   static const bool has = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) ==
@@ -31,9 +20,9 @@ bool MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a, const s
   try {
     using enum memory::data_type;
     // C^T = op(B)^T op(A)^T.
-    const memory::desc b_layout = RowMajor(p.k, p.n, p.ldb, p.transpose_b, bf16);
-    const memory::desc a_layout = RowMajor(p.m, p.k, p.lda, p.transpose_a, bf16);
-    const memory::desc c_layout = RowMajor(p.m, p.n, p.ldc, Transpose::kNone, f32);
+    const memory::desc b_layout = RowMajorMatrix(p.k, p.n, p.ldb, p.transpose_b, bf16);
+    const memory::desc a_layout = RowMajorMatrix(p.m, p.k, p.lda, p.transpose_a, bf16);
+    const memory::desc c_layout = RowMajorMatrix(p.m, p.n, p.ldc, Transpose::kNone, f32);
     dnnl::primitive_attr attributes;
     if (p.alpha != 1) attributes.set_output_scales(0, {p.alpha});
     if (p.beta != 0) {

@@ -95,6 +95,32 @@ TEST(CpuGemm, AgreesWithTheReferenceForOddShapes) {
   }
 }
 
+// Primitives of oneDNN's are kept for these, and are to be told where the operands of each call
+// are.
+TEST(CpuGemm, OfOneShapeAgreesWithTheReferenceForEachOfItsOperands) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  constexpr std::int64_t kSize = 256;
+  for (const Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const std::int64_t n : {kSize, kSize + 3, kSize}) {
+      const auto a = random.Vector(kSize * kSize);
+      const auto b = random.Vector(kSize * n);
+      std::vector<float> c(static_cast<std::size_t>(kSize * n), kNaN);
+      auto expected = c;
+      ops::Gemm op{.transpose_a = transpose_a, .m = kSize, .n = n, .k = kSize};
+      op.lda = op.ldb = op.ldc = kSize;
+      op.a = AddressOf(a);
+      op.b = AddressOf(b);
+      op.c = AddressOf(c);
+      ASSERT_THAT(device.Run(Op(op)), IsOk());
+      op.c = AddressOf(expected);
+      reference::Run(op);
+      ExpectClose(c, expected, 4e-7, 1e-4);
+    }
+  }
+}
+
 TEST(CpuGemm, OfFewVectorsSpreadsNaNOfItsFactors) {
   TestDevice device;
   const std::vector<double> zeros(1024 * 1024);
