@@ -9,15 +9,14 @@
 #include "backends/core/status.h"
 #include "backends/cpu/ops/conv2d_columns.h"
 #include "backends/cpu/ops/conv2d_few_filters.h"
+#include "backends/cpu/ops/conv2d_kernels.h"
 #include "backends/cpu/ops/conv2d_product.h"
 #include "backends/cpu/ops/image_groups.h"
 #include "backends/cpu/ops/onednn.h"
+#include "backends/cpu/work_size.h"
 
 namespace acceld::cpu {
 namespace {
-
-// Up to so many floating-point operations oneDNN's primitives take longer to make and call.
-constexpr double kSmallConvolutionFlops = 64 * 1024;
 
 // From so many places on, a product an image beats reordering images for oneDNN.
 constexpr std::int64_t kPlacesOfProduct = 128;
@@ -65,6 +64,7 @@ bool IsNarrow(const Conv2dShape& shape) { return shape.filter[0] < 16 && shape.f
 
 enum class Algorithm {
   kWholeImages,
+  kKernels,
   kPointwise,
   kColumns,
   kFewFilters,
@@ -110,11 +110,18 @@ bool IsBetterPlain(Conv2dDirection direction, const Conv2dShape& shape, int thre
 // with oneDNN 2.6 on a processor with AVX-512, reorders included.
 Algorithm Choose(Conv2dDirection direction, const Conv2dShape& shape, int threads) {
   if (CoversImage(shape)) return Algorithm::kWholeImages;
+  const bool is_small = shape.Flops() <= kSmallFlops;
+  if (is_small && FillsKernels(direction, shape)) return Algorithm::kKernels;
   if (IsPointwise(shape) && (shape.input[2] * shape.input[3] >= kPlacesOfProduct ||
                              IsBetterPlain(direction, shape, threads))) {
     return Algorithm::kPointwise;
   }
-  if (!OneDnnTakes(shape) || shape.Flops() <= kSmallConvolutionFlops) return Algorithm::kColumns;
+  if (is_small) {
+    return direction != Conv2dDirection::kBackwardData && HasFewFilters(shape)
+               ? Algorithm::kFewFilters
+               : Algorithm::kColumns;
+  }
+  if (!OneDnnTakes(shape)) return Algorithm::kColumns;
   const bool whole_blocks = shape.filter[1] % 16 == 0 && shape.filter[0] % 16 == 0;
   switch (direction) {
     case Conv2dDirection::kForward:
@@ -168,6 +175,8 @@ absl::Status Convolve(const Conv2d& convolution, CpuContext& context) {
   switch (Choose(convolution.direction, normalized.shape, context.threads())) {
     case Algorithm::kWholeImages:
       return ConvolveWholeImages(normalized);
+    case Algorithm::kKernels:
+      return ConvolveByKernels(normalized, context);
     case Algorithm::kPointwise:
       return ConvolvePointwise(normalized);
     case Algorithm::kFewFilters:

@@ -1,23 +1,31 @@
 #include "backends/cpu/ops/row_major_product.h"
 
-#include <dnnl.h>
-#include <fmt/format.h>
-
-#include "backends/core/status.h"
+#include "backends/cpu/ops/matrix_product.h"
+#include "backends/cpu/ops/onednn_product.h"
+#include "backends/cpu/work_size.h"
 
 namespace acceld::cpu {
 
 absl::Status Multiply(const RowMajorProduct& p) {
-  const auto letter = [](Transpose transpose) { return transpose == Transpose::kNone ? 'N' : 'T'; };
-  const dnnl_status_t status =
-      dnnl_sgemm(letter(p.transpose_a), letter(p.transpose_b), p.m, p.n, p.k, /*alpha=*/1, p.a,
-                 p.lda, p.b, p.ldb, p.beta, p.c, p.ldc);
-  if (status == dnnl_success) return absl::OkStatus();
-  if (status == dnnl_out_of_memory) {
-    return OutOfMemory("The host has no memory left for oneDNN's product.");
-  }
-  return DeviceError(
-      fmt::format("oneDNN's product failed with status {}.", static_cast<int>(status)));
+  // Column-major, the matrices are transposed: C^T = op(B)^T op(A)^T.
+  const MatrixProduct<float> product{.transpose_a = p.transpose_b,
+                                     .transpose_b = p.transpose_a,
+                                     .m = p.n,
+                                     .n = p.m,
+                                     .k = p.k,
+                                     .alpha = 1,
+                                     .a = p.b,
+                                     .lda = p.ldb,
+                                     .b = p.a,
+                                     .ldb = p.lda,
+                                     .beta = p.beta,
+                                     .c = p.c,
+                                     .ldc = p.ldc};
+  const double flops =
+      2 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  if (flops > kSmallFlops) return MultiplyByOneDnn(product);
+  Multiply(product, /*threads=*/1);
+  return absl::OkStatus();
 }
 
 }  // namespace acceld::cpu

@@ -1,4 +1,5 @@
-// The product of two row-major f32 matrices by oneDNN, which counts rows and columns in 64 bits.
+// The product of two row-major f32 matrices, with rows and columns counted in 64 bits: by oneDNN
+// unless it is small.
 #pragma once
 
 #include <cstdint>

@@ -5,13 +5,28 @@
 namespace acceld {
 namespace {
 
-// Runs all three convolutions of `shape` on the device and by the reference. The arrays begin 4
-// bytes behind an aligned address, as views into an allocation may.
-void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& shape) {
+std::string ToString(const Conv2dShape& shape) {
+  return testing::PrintToString(
+      std::make_tuple(shape.input, shape.filter, shape.stride, shape.padding));
+}
+
+class CpuConv2d : public testing::Test {
+ protected:
+  // Runs all three convolutions of `shape` on the device and by the reference. The arrays begin 4
+  // bytes behind an aligned address, as views into an allocation may.
+  void ExpectLikeReference(const Conv2dShape& shape);
+
+  TestDevice device_;
+  Random random_;
+  const testing::ScopedTrace trace_{__FILE__, __LINE__, random_.Trace()};
+};
+
+void CpuConv2d::ExpectLikeReference(const Conv2dShape& shape) {
+  SCOPED_TRACE(ToString(shape));
   ASSERT_THAT(shape.Check("conv2d"), IsOk());
-  const auto input = random.Vector(1 + ElementCount(shape.input));
-  const auto filter = random.Vector(1 + ElementCount(shape.filter));
-  const auto output = random.Vector(1 + ElementCount(shape.output));
+  const auto input = random_.Vector(1 + ElementCount(shape.input));
+  const auto filter = random_.Vector(1 + ElementCount(shape.filter));
+  const auto output = random_.Vector(1 + ElementCount(shape.output));
   constexpr Address kOffset = sizeof(float);
   // For sums of this many products of numbers below 1.
   const auto tolerance = [](std::int64_t products) {
@@ -25,7 +40,7 @@ void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& 
                           .input = AddressOf(input) + kOffset,
                           .filter = AddressOf(filter) + kOffset,
                           .output = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
     op.output = AddressOf(expected) + kOffset;
     reference::Run(op);
     ExpectClose(actual, expected, 1e-5,
@@ -39,7 +54,7 @@ void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& 
                                .filter = AddressOf(filter) + kOffset,
                                .output_gradient = AddressOf(output) + kOffset,
                                .input_gradient = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
     op.input_gradient = AddressOf(expected) + kOffset;
     reference::Run(op);
     ExpectClose(actual, expected, 1e-5,
@@ -53,7 +68,7 @@ void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& 
                                  .input = AddressOf(input) + kOffset,
                                  .output_gradient = AddressOf(output) + kOffset,
                                  .filter_gradient = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
     op.filter_gradient = AddressOf(expected) + kOffset;
     reference::Run(op);
     ExpectClose(actual, expected, 1e-5,
@@ -61,147 +76,114 @@ void ExpectLikeReference(TestDevice& device, Random& random, const Conv2dShape& 
   }
 }
 
-std::string ToString(const Conv2dShape& shape) {
-  return testing::PrintToString(
-      std::make_tuple(shape.input, shape.filter, shape.stride, shape.padding));
-}
-
-TEST(CpuConv2d, AgreesWithTheReference) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+TEST_F(CpuConv2d, AgreesWithTheReference) {
   for (int i = 0; i < 60; ++i) {
-    const std::int64_t channels = random.Integer(1, 20);
-    const std::array<std::int64_t, 4> input = {random.Integer(1, 3), channels,
-                                               random.Integer(1, 17), random.Integer(1, 17)};
-    const std::array<std::int64_t, 4> filter = {random.Integer(1, 20), channels,
-                                                random.Integer(1, 5), random.Integer(1, 5)};
-    const auto shape = Conv2dShape::For(input, filter, {random.Integer(1, 3), random.Integer(1, 3)},
-                                        {random.Integer(0, 3), random.Integer(0, 3)});
+    const std::int64_t channels = random_.Integer(1, 20);
+    const std::array<std::int64_t, 4> input = {random_.Integer(1, 3), channels,
+                                               random_.Integer(1, 17), random_.Integer(1, 17)};
+    const std::array<std::int64_t, 4> filter = {random_.Integer(1, 20), channels,
+                                                random_.Integer(1, 5), random_.Integer(1, 5)};
+    const auto shape =
+        Conv2dShape::For(input, filter, {random_.Integer(1, 3), random_.Integer(1, 3)},
+                         {random_.Integer(0, 3), random_.Integer(0, 3)});
     if (!shape.Check("conv2d").ok()) continue;
-    SCOPED_TRACE(ToString(shape));
-    ExpectLikeReference(device, random, shape);
+    ExpectLikeReference(shape);
   }
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForFullBlocksOfChannels) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({5, 16, 9, 11}, {32, 16, 3, 3}, {1, 1}, {1, 1}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 3, 30, 30}, {16, 3, 7, 7}, {2, 2}, {3, 3}));
-  ExpectLikeReference(device, random, Conv2dShape::For({3, 32, 8, 8}, {16, 32, 1, 1}));
+// With strides and padding also beyond the filter.
+TEST_F(CpuConv2d, AgreesWithTheReferenceForSmallShapes) {
+  for (int i = 0; i < 150; ++i) {
+    const std::int64_t channels = random_.Integer(1, 9);
+    const auto shape = Conv2dShape::For(
+        {random_.Integer(1, 3), channels, random_.Integer(1, 9), random_.Integer(1, 12)},
+        {random_.Integer(1, 18), channels, random_.Integer(1, 4), random_.Integer(1, 4)},
+        {random_.Integer(1, 6), random_.Integer(1, 6)},
+        {random_.Integer(0, 5), random_.Integer(0, 5)});
+    if (shape.Check("conv2d").ok()) ExpectLikeReference(shape);
+  }
+  ExpectLikeReference(Conv2dShape::For({1, 1, 4, 4100}, {16, 1, 4, 1}, {1, 1}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForImagesInSeveralGroups) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+// What a small image's vectors compute between the ends of its rows must not be seen.
+TEST_F(CpuConv2d, KeepsWhatIsBehindSmallOutputs) {
+  const auto shape = Conv2dShape::For({1, 2, 5, 5}, {3, 2, 3, 3}, {1, 1}, {1, 1});
+  const auto input = random_.Vector(ElementCount(shape.input));
+  const auto filter = random_.Vector(ElementCount(shape.filter));
+  std::vector<float> output(static_cast<std::size_t>(ElementCount(shape.output) + 64), 7);
+  ASSERT_THAT(device_.Run(Op(ops::Conv2dForward{.shape = shape,
+                                                .input = AddressOf(input),
+                                                .filter = AddressOf(filter),
+                                                .output = AddressOf(output)})),
+              IsOk());
+  EXPECT_THAT(absl::MakeSpan(output).last(64), testing::Each(7));
+}
+
+TEST_F(CpuConv2d, AgreesWithTheReferenceForFullBlocksOfChannels) {
+  ExpectLikeReference(Conv2dShape::For({5, 16, 9, 11}, {32, 16, 3, 3}, {1, 1}, {1, 1}));
+  ExpectLikeReference(Conv2dShape::For({2, 3, 30, 30}, {16, 3, 7, 7}, {2, 2}, {3, 3}));
+  ExpectLikeReference(Conv2dShape::For({3, 32, 8, 8}, {16, 32, 1, 1}));
+}
+
+TEST_F(CpuConv2d, AgreesWithTheReferenceForImagesInSeveralGroups) {
   // An odd number of images of more than a MiB in and out, the channels padded to 16.
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({5, 9, 101, 103}, {9, 9, 3, 2}, {2, 1}, {1, 0}));
+  ExpectLikeReference(Conv2dShape::For({5, 9, 101, 103}, {9, 9, 3, 2}, {2, 1}, {1, 0}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForFewFilters) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+TEST_F(CpuConv2d, AgreesWithTheReferenceForFewFilters) {
   for (std::int64_t filters = 1; filters < 8; ++filters) {
-    SCOPED_TRACE(filters);
     ExpectLikeReference(
-        device, random,
         Conv2dShape::For({2, 8 - filters, 31, 60 + 8 * filters}, {filters, 8 - filters, 3, filters},
-                         {random.Integer(1, 3), 1}, {random.Integer(0, 2), filters / 2}));
+                         {random_.Integer(1, 3), 1}, {random_.Integer(0, 2), filters / 2}));
   }
   // In several stripes.
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 3, 300, 331}, {1, 3, 2, 5}, {1, 1}, {1, 4}));
+  ExpectLikeReference(Conv2dShape::For({1, 3, 300, 331}, {1, 3, 2, 5}, {1, 1}, {1, 4}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForFiltersThatCoverTheImage) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random, Conv2dShape::For({5, 13, 7, 6}, {17, 13, 7, 6}, {2, 3}));
-  ExpectLikeReference(device, random, Conv2dShape::For({9, 67, 1, 1}, {41, 67, 1, 1}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({3, 5, 9, 8}, {11, 5, 11, 8}, {4, 1}, {1, 0}));
+TEST_F(CpuConv2d, AgreesWithTheReferenceForFiltersThatCoverTheImage) {
+  ExpectLikeReference(Conv2dShape::For({5, 13, 7, 6}, {17, 13, 7, 6}, {2, 3}));
+  ExpectLikeReference(Conv2dShape::For({9, 67, 1, 1}, {41, 67, 1, 1}));
+  ExpectLikeReference(Conv2dShape::For({3, 5, 9, 8}, {11, 5, 11, 8}, {4, 1}, {1, 0}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForImagesOneRowOrColumnLong) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 9, 1, 211}, {10, 9, 1, 5}, {1, 2}, {0, 2}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 0}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 3}));
+TEST_F(CpuConv2d, AgreesWithTheReferenceForImagesOneRowOrColumnLong) {
+  ExpectLikeReference(Conv2dShape::For({2, 9, 1, 211}, {10, 9, 1, 5}, {1, 2}, {0, 2}));
+  ExpectLikeReference(Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 0}));
+  ExpectLikeReference(Conv2dShape::For({2, 9, 211, 1}, {10, 9, 5, 1}, {2, 1}, {2, 3}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForWideFilters) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 9, 21, 23}, {8, 9, 3, 17}, {1, 1}, {1, 8}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 9, 21, 43}, {8, 9, 19, 3}, {1, 3}, {9, 2}));
+TEST_F(CpuConv2d, AgreesWithTheReferenceForWideFilters) {
+  ExpectLikeReference(Conv2dShape::For({2, 9, 21, 23}, {8, 9, 3, 17}, {1, 1}, {1, 8}));
+  ExpectLikeReference(Conv2dShape::For({1, 9, 21, 43}, {8, 9, 19, 3}, {1, 3}, {9, 2}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForFiltersBeyondTheKeptWorkspace) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random, Conv2dShape::For({1, 1800, 1, 3}, {1801, 1800, 1, 1}));
+TEST_F(CpuConv2d, AgreesWithTheReferenceForFiltersBeyondTheKeptWorkspace) {
+  ExpectLikeReference(Conv2dShape::For({1, 1800, 1, 3}, {1801, 1800, 1, 1}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceInColumnsOfSeveralTiles) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+TEST_F(CpuConv2d, AgreesWithTheReferenceInColumnsOfSeveralTiles) {
   // Padding beyond the filter is not oneDNN's.
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 90, 17, 19}, {9, 90, 3, 3}, {1, 1}, {1, 3}));
+  ExpectLikeReference(Conv2dShape::For({2, 90, 17, 19}, {9, 90, 3, 3}, {1, 1}, {1, 3}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForRowsOfTheInputSplitOverThreads) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+TEST_F(CpuConv2d, AgreesWithTheReferenceForRowsOfTheInputSplitOverThreads) {
   // Few channels and many filters; the parts meet within an image, and between rows of the filter.
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({3, 3, 29, 31}, {64, 3, 5, 4}, {2, 3}, {2, 1}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 3, 83, 17}, {64, 3, 4, 3}, {1, 1}, {3, 0}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 3, 83, 80}, {64, 3, 2, 3}, {3, 2}, {0, 1}));
+  ExpectLikeReference(Conv2dShape::For({3, 3, 29, 31}, {64, 3, 5, 4}, {2, 3}, {2, 1}));
+  ExpectLikeReference(Conv2dShape::For({1, 3, 83, 17}, {64, 3, 4, 3}, {1, 1}, {3, 0}));
+  ExpectLikeReference(Conv2dShape::For({1, 3, 83, 80}, {64, 3, 2, 3}, {3, 2}, {0, 1}));
 }
 
-TEST(CpuConv2d, AgreesWithTheReferenceForPaddingBeyondTheFilter) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
-  ExpectLikeReference(device, random, Conv2dShape::For({2, 3, 4, 5}, {2, 3, 2, 3}, {2, 3}, {5, 9}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({2, 3, 4, 5}, {4, 3, 9, 9}, {1, 1}, {20, 9}));
+TEST_F(CpuConv2d, AgreesWithTheReferenceForPaddingBeyondTheFilter) {
+  ExpectLikeReference(Conv2dShape::For({2, 3, 4, 5}, {2, 3, 2, 3}, {2, 3}, {5, 9}));
+  ExpectLikeReference(Conv2dShape::For({2, 3, 4, 5}, {4, 3, 9, 9}, {1, 1}, {20, 9}));
 }
 
-TEST(CpuConv2d, SurvivesTheLargestStridesAndPaddings) {
-  TestDevice device;
-  Random random;
-  SCOPED_TRACE(random.Trace());
+TEST_F(CpuConv2d, SurvivesTheLargestStridesAndPaddings) {
   constexpr std::int64_t kLargest = kDimensionLimit - 1;
   ExpectLikeReference(
-      device, random,
       Conv2dShape::For({2, 1, 1, 1}, {3, 1, 1, 1}, {kLargest, kLargest}, {kLargest, kLargest}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 2, 3, 100'000}, {1, 2, 3, 70'000}, {1, 9'000}, {0, 3}));
-  ExpectLikeReference(device, random,
-                      Conv2dShape::For({1, 1, 3, 3}, {1, 1, 2, 2}, {1'000'000, 2'000}, {1, 1}));
+  ExpectLikeReference(Conv2dShape::For({1, 2, 3, 100'000}, {1, 2, 3, 70'000}, {1, 9'000}, {0, 3}));
+  ExpectLikeReference(Conv2dShape::For({1, 1, 3, 3}, {1, 1, 2, 2}, {1'000'000, 2'000}, {1, 1}));
 }
 
 }  // namespace
