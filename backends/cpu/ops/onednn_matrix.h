@@ -12,8 +12,8 @@ namespace acceld::cpu {
 // `transpose` says so.
 inline dnnl::memory::desc RowMajorMatrix(std::int64_t rows, std::int64_t columns, std::int64_t ld,
                                          Transpose transpose, dnnl::memory::data_type type) {
-  const dnnl::memory::dims strides = transpose == Transpose::kNone ? dnnl::memory::dims{ld, 1}
-                                                                   : dnnl::memory::dims{1, ld};
+  const dnnl::memory::dims strides =
+      transpose == Transpose::kNone ? dnnl::memory::dims{ld, 1} : dnnl::memory::dims{1, ld};
   return {{columns, rows}, type, strides};
 }
 

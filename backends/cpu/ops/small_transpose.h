@@ -1,7 +1,7 @@
 // Rows too short for loops over them, rearranged so that the loops are over many of them: four
-// elements at a time, also where fewer are left of a row. Then those behind it are read as well, and
-// what is written behind its target is overwritten later. What is outside of the arrays is neither
-// read nor written, but for up to three factors behind the last.
+// elements at a time, also where fewer are left of a row. Then those behind it are read as well,
+// and what is written behind its target is overwritten later. What is outside of the arrays is
+// neither read nor written, but for up to three factors behind the last.
 #pragma once
 
 #include <cstdint>
