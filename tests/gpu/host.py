@@ -137,6 +137,7 @@ def find_library(name):
     ldconfig = shutil.which("ldconfig", path=os.pathsep.join([os.environ.get("PATH", "")] + SYSTEM_BINARIES))
     if ldconfig and re.search(rf"^\s*{re.escape(name)} ", output_of(ldconfig, "-p"), re.MULTILINE):
         return "", looked
+    looked.append("CUDA_PATH, CUDA_HOME, /usr/local/cuda*")
     for root in toolkits():
         for folder in [os.path.join(root, "lib64"), os.path.join(root, "lib")]:
             looked.append(folder)
@@ -152,7 +153,7 @@ def find_library(name):
 
 
 def find_sanitizer():
-    looked = ["PATH"]
+    looked = ["PATH", "CUDA_PATH", "CUDA_HOME", "/usr/local/cuda*"]
     path = shutil.which("compute-sanitizer")
     if path:
         return path, looked

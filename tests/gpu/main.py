@@ -112,7 +112,7 @@ def look_around(manifest):
     for line in found.problems:
         print(f"MISSING: {line}", flush=True)
     if found.sanitizer:
-        print(f"compute-sanitizer: {found.sanitizer}")
+        print(f"compute-sanitizer: {found.sanitizer}", flush=True)
     return found
 
 
@@ -133,7 +133,10 @@ def main(arguments):
     if problem:
         return fail(f"The programs cannot start here: {problem} They need glibc {manifest['glibc']} or later.")
 
-    os.makedirs(options.out, exist_ok=True)
+    try:
+        os.makedirs(options.out, exist_ok=True)
+    except OSError as error:
+        return fail(f"The folder for the logs cannot be made: {error}; see --out.")
     run = {
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "card": found.card._asdict(),
@@ -147,12 +150,16 @@ def main(arguments):
     text = report.text(run)
     print("\n" + text, end="", flush=True)
 
-    with open(os.path.join(options.out, "report.txt"), "w", encoding="utf-8") as file:
-        file.write(text)
-    for path in [os.path.join(options.out, "report.json")] + ([options.json] if options.json else []):
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(run, file, indent=2)
-            file.write("\n")
+    as_json = json.dumps(run, indent=2) + "\n"
+    files = {os.path.join(options.out, "report.txt"): text, os.path.join(options.out, "report.json"): as_json}
+    if options.json:
+        files[options.json] = as_json
+    for path, content in files.items():
+        try:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(content)
+        except OSError as error:
+            return fail(f"The report cannot be written: {error}.")
     counts = report.counts(run)
     return 0 if counts["failed"] == 0 and counts["passed"] > 0 else 1
 

@@ -169,6 +169,8 @@ def archive(folder, output, level):
     def anonymous(entry):
         entry.uid = entry.gid = entry.mtime = 0
         entry.uname = entry.gname = "root"
+        if entry.isdir():
+            entry.mode = 0o755
         return entry
 
     new = output + ".new"

@@ -124,7 +124,7 @@ class ArchiveTest(unittest.TestCase):
 
     def test_has_one_folder_and_nobody_s_names(self):
         files = os.path.join(self.folder, "files")
-        os.makedirs(files)
+        os.makedirs(files, mode=0o700)
         with open(os.path.join(files, "file"), "w", encoding="utf-8") as file:
             file.write("text")
         output = os.path.join(self.folder, "pack.tar.xz")
@@ -133,6 +133,7 @@ class ArchiveTest(unittest.TestCase):
         with tarfile.open(output) as tar:
             self.assertEqual(tar.getnames(), ["acceld_gpu", "acceld_gpu/file"])
             self.assertEqual({(entry.uid, entry.uname, entry.mtime) for entry in tar}, {(0, "root", 0)})
+            self.assertEqual(tar.getmember("acceld_gpu").mode, 0o755)
 
     def test_one_that_is_too_large_is_refused_and_not_left_there(self):
         files = os.path.join(self.folder, "files")

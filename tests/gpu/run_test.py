@@ -157,6 +157,11 @@ class RunTest(unittest.TestCase):
         result, _ = self.run_with("--only=selftest", programs=programs)
         self.assertEqual(result.returncode, 0, result.stdout)
 
+    def test_a_folder_that_cannot_be_made_is_named(self):
+        result, _ = self.run_with("--out=/proc/nowhere")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stdout, r"The folder for the logs cannot be made: .*/proc/nowhere.*; see --out\.\n$")
+
     def test_refuses_a_step_that_is_none(self):
         result, _ = self.run_with("--only=swim")
         self.assertEqual(result.returncode, 2)
