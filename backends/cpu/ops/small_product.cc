@@ -14,6 +14,9 @@ constexpr std::int64_t kTinyMultiplications = 128;
 constexpr double kMostMultiplications = 100.0 * 100 * 100;
 constexpr std::int64_t kMaxDepth = 512;
 
+// Of fewer columns a tile has too few sums to keep the processor busy.
+constexpr std::int64_t kLeastColumns = 8;
+
 // A tile of a tiny product has up to so many rows and columns.
 constexpr std::int64_t kTile = 4;
 // So many products are computed tile by tile; they stay in the first-level cache.
@@ -33,8 +36,8 @@ template <typename T>
 bool HasOwnLoopsImpl(const MatrixProduct<T>& p) {
   if (p.m == 0 || p.n == 0 || p.k == 0) return false;
   if (IsTiny(p)) return true;
-  return p.transpose_a == Transpose::kNone && p.m >= KernelLanes<T>() && p.k <= kMaxDepth &&
-         Multiplications(p) <= kMostMultiplications;
+  return p.transpose_a == Transpose::kNone && p.m >= KernelLanes<T>() && p.n >= kLeastColumns &&
+         p.k <= kMaxDepth && Multiplications(p) <= kMostMultiplications;
 }
 
 // The distances of elements of op(A) and op(B).
