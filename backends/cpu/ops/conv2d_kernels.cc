@@ -1,18 +1,16 @@
-// The arrays that are read are copied into workspace, padded, and split by the stride, so that all
-// outputs which a weight contributes to read adjacent elements there, row behind row. That is a
-// product of matrices whose columns overlap (small_kernels.h); what it computes between the rows'
-// ends is dropped.
+// With the arrays that are read as conv2d_windows.h copies them, a convolution is a product of
+// matrices whose columns overlap (small_kernels.h); what it computes between the rows' ends is
+// dropped.
 #include "backends/cpu/ops/conv2d_kernels.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "backends/core/status.h"
+#include "backends/cpu/ops/conv2d_windows.h"
 #include "backends/cpu/ops/small_kernels.h"
 #include "backends/cpu/parallel.h"
 
@@ -41,49 +39,6 @@ absl::StatusOr<T*> Allocate(CpuContext& context, std::int64_t count) {
   return reinterpret_cast<T*>(memory);
 }
 
-// Positions along an axis, of which `i` is element i * stride + offset of `size`, or a zero
-// outside.
-struct Window {
-  std::int64_t count;
-  std::int64_t stride;
-  std::int64_t offset;
-  std::int64_t size;
-
-  std::int64_t At(std::int64_t i) const { return i * stride + offset; }
-  bool IsWhole() const { return stride == 1 && offset == 0 && count == size; }
-
-  // The positions inside are [begin(), end()).
-  std::int64_t begin() const {
-    return offset >= 0 ? 0 : std::min(count, CeilDivide(-offset, stride));
-  }
-  std::int64_t end() const {
-    return offset >= size ? begin()
-                          : std::max(begin(), std::min(count, (size - 1 - offset) / stride + 1));
-  }
-};
-
-// Rows are mostly too short for a call of memcpy.
-void CopyRow(const float* from, std::int64_t count, float* to) {
-  std::int64_t i = 0;
-  for (; i + 4 <= count; i += 4) std::memcpy(to + i, from + i, 4 * sizeof(float));
-  for (; i < count; ++i) to[i] = from[i];
-}
-
-void CopyWindow(const float* plane, const Window& rows, const Window& columns, float* target) {
-  std::fill_n(target, rows.count * columns.count, 0.0F);
-  const std::int64_t begin = columns.begin();
-  const std::int64_t end = columns.end();
-  for (std::int64_t y = rows.begin(); y < rows.end(); ++y) {
-    const float* const source = plane + rows.At(y) * columns.size;
-    float* const row = target + y * columns.count;
-    if (columns.stride == 1) {
-      CopyRow(source + columns.At(begin), end - begin, row + begin);
-    } else {
-      for (std::int64_t x = begin; x < end; ++x) row[x] = source[columns.At(x)];
-    }
-  }
-}
-
 // Places in rows of `pitch`, one row behind the other.
 struct Places {
   std::int64_t rows;
@@ -94,91 +49,6 @@ struct Places {
   std::int64_t span() const { return rows == 0 ? 0 : (rows - 1) * pitch + columns; }
   // What a kernel computes of them.
   std::int64_t kernel_rows() const { return std::max(span(), KernelLanes<float>()); }
-};
-
-// One axis. Element `e` of the padded input is element e / stride of its phase e % stride.
-struct Axis {
-  std::int64_t input;
-  std::int64_t filter;
-  std::int64_t output;
-  std::int64_t stride;
-  std::int64_t padding;
-
-  Axis(const Conv2dShape& shape, std::size_t i)
-      : input(shape.input[2 + i]),
-        filter(shape.filter[2 + i]),
-        output(shape.output[2 + i]),
-        stride(shape.stride[i]),
-        padding(shape.padding[i]) {}
-
-  // Of those that the filter reads.
-  std::int64_t phases() const { return std::min(stride, filter); }
-  // How many of the filter's elements read the same phase, at most.
-  std::int64_t taps() const { return (filter - 1) / stride + 1; }
-
-  // What is read of a phase of the input.
-  Window InputOf(std::int64_t phase) const {
-    return {
-        .count = output + taps() - 1, .stride = stride, .offset = phase - padding, .size = input};
-  }
-
-  // The outputs that read any element of the input, and as many before them as a filter has taps.
-  Window OutputGradient() const {
-    return {.count = (input - 1 + padding) / stride - padding / stride + taps(),
-            .stride = 1,
-            .offset = padding / stride - taps() + 1,
-            .size = output};
-  }
-};
-
-// An image's channels, each in all its phases.
-struct SplitInput {
-  Axis y;
-  Axis x;
-  std::int64_t channels;
-
-  explicit SplitInput(const Conv2dShape& shape)
-      : y(shape, 0), x(shape, 1), channels(shape.input[1]) {}
-
-  std::int64_t height() const { return y.InputOf(0).count; }
-  std::int64_t width() const { return x.InputOf(0).count; }
-  std::int64_t channel() const { return y.phases() * x.phases() * height() * width(); }
-  std::int64_t size() const { return channels * channel(); }
-  // Whether it is the image as it is.
-  bool IsWhole() const { return y.InputOf(0).IsWhole() && x.InputOf(0).IsWhole(); }
-  Places places() const { return {.rows = y.output, .columns = x.output, .pitch = width()}; }
-
-  // Where the first output reads at each of `weights` weights of a filter, channels first.
-  void PutOffsets(std::int64_t weights, std::int64_t* offsets) const {
-    const std::int64_t plane = y.filter * x.filter;
-    for (std::int64_t i = 0; i < y.filter; ++i) {
-      for (std::int64_t j = 0; j < x.filter; ++j) offsets[i * x.filter + j] = OffsetOf(i, j);
-    }
-    for (std::int64_t l = plane; l < weights; ++l) offsets[l] = offsets[l - plane] + channel();
-  }
-
-  // Where it reads at row i and column j of the filter.
-  std::int64_t OffsetOf(std::int64_t i, std::int64_t j) const {
-    const std::int64_t phase = i % y.stride * x.phases() + j % x.stride;
-    return (phase * height() + i / y.stride) * width() + j / x.stride;
-  }
-
-  void Copy(const float* image, float* target, int threads) const {
-    const std::int64_t grain = std::max<std::int64_t>(1, kGrainElements / channel());
-    ParallelFor(threads, channels, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = begin; c < end; ++c) CopyChannel(image, c, target + c * channel());
-    });
-  }
-
- private:
-  void CopyChannel(const float* image, std::int64_t c, float* target) const {
-    for (std::int64_t i = 0; i < y.phases(); ++i) {
-      for (std::int64_t j = 0; j < x.phases(); ++j) {
-        CopyWindow(image + c * y.input * x.input, y.InputOf(i), x.InputOf(j), target);
-        target += height() * width();
-      }
-    }
-  }
 };
 
 // Where places belong: in every `row_step`-th row and `column_step`-th column of planes.
@@ -198,7 +68,7 @@ void CopyPlaces(const float* source, std::int64_t ld, const Places& places, std:
       const float* const from = source + k * ld + y * places.pitch;
       float* const to = target.data + k * target.plane + y * target.row_step * target.width;
       if (target.column_step == 1) {
-        CopyRow(from, places.columns, to);
+        CopyShortRow(from, places.columns, to);
       } else {
         for (std::int64_t x = 0; x < places.columns; ++x) to[x * target.column_step] = from[x];
       }
@@ -281,24 +151,25 @@ absl::Status ComputeOutput(const Conv2d& convolution, CpuContext& context) {
   ACCELD_ASSIGN_OR_RETURN(std::int64_t* const b_rows, Allocate<std::int64_t>(context, weights));
   std::iota(b_rows, b_rows + weights, 0);
   split.PutOffsets(weights, a_columns);
-  PlacesJob job{.kernel = {.m = 0,
-                           .n = filters,
-                           .k = weights,
-                           .alpha = 1,
-                           .a = nullptr,
-                           .a_columns = a_columns,
-                           .b = convolution.filter,
-                           .b_rows = b_rows,
-                           .b_step = weights,
-                           .beta = 0,
-                           .c = nullptr,
-                           .ldc = 0},
-                .places = split.places(),
-                .target = {.data = convolution.output,
-                           .plane = output_plane,
-                           .width = split.x.output,
-                           .row_step = 1,
-                           .column_step = 1}};
+  PlacesJob job{
+      .kernel = {.m = 0,
+                 .n = filters,
+                 .k = weights,
+                 .alpha = 1,
+                 .a = nullptr,
+                 .a_columns = a_columns,
+                 .b = convolution.filter,
+                 .b_rows = b_rows,
+                 .b_step = weights,
+                 .beta = 0,
+                 .c = nullptr,
+                 .ldc = 0},
+      .places = {.rows = split.y.output, .columns = split.x.output, .pitch = split.width()},
+      .target = {.data = convolution.output,
+                 .plane = output_plane,
+                 .width = split.x.output,
+                 .row_step = 1,
+                 .column_step = 1}};
   const std::int64_t slack = job.slack();
   const bool is_plain = split.IsWhole() && slack == 0;
   float* copy = nullptr;
@@ -330,7 +201,7 @@ struct InputPhase {
   // Of its first element in the window of the output's gradient, at the filter's element `phase`.
   std::int64_t offset;
 
-  InputPhase(const Axis& axis, std::int64_t first)
+  InputPhase(const SplitAxis& axis, std::int64_t first)
       : first(first),
         count((axis.input - 1 - first) / axis.stride + 1),
         phase((first + axis.padding) % axis.stride),
@@ -339,7 +210,7 @@ struct InputPhase {
 };
 
 // The phases that any of the filter's elements contribute to.
-std::vector<InputPhase> InputPhases(const Axis& axis) {
+std::vector<InputPhase> InputPhases(const SplitAxis& axis) {
   std::vector<InputPhase> phases;
   for (std::int64_t first = 0; first < std::min(axis.stride, axis.input); ++first) {
     const InputPhase phase(axis, first);
@@ -347,32 +218,6 @@ std::vector<InputPhase> InputPhases(const Axis& axis) {
   }
   return phases;
 }
-
-// The output's gradient of one image, with zeros around it, as Axis::OutputGradient.
-struct PaddedGradient {
-  Axis y;
-  Axis x;
-  Window rows;
-  Window columns;
-
-  explicit PaddedGradient(const Conv2dShape& shape)
-      : y(shape, 0), x(shape, 1), rows(y.OutputGradient()), columns(x.OutputGradient()) {}
-
-  std::int64_t plane() const { return rows.count * columns.count; }
-  // Whether it is the gradient as it is, for one phase.
-  bool IsWhole() const {
-    return y.stride == 1 && x.stride == 1 && rows.IsWhole() && columns.IsWhole();
-  }
-
-  void Copy(const float* image, std::int64_t filters, float* target, int threads) const {
-    const std::int64_t grain = std::max<std::int64_t>(1, kGrainElements / plane());
-    ParallelFor(threads, filters, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t k = begin; k < end; ++k) {
-        CopyWindow(image + k * y.output * x.output, rows, columns, target + k * plane());
-      }
-    });
-  }
-};
 
 // What computes each phase of the first image's input gradient out of its padded gradient. The
 // kernels' offsets, an a_columns and a b_rows for each weight of a channel, go to `offsets`.
@@ -468,10 +313,15 @@ void TransposeGradient(const float* image, std::int64_t filters, std::int64_t pl
                        std::int64_t padded_filters, float* target, int threads) {
   const std::int64_t grain = std::max<std::int64_t>(1, kGrainElements / padded_filters);
   ParallelFor(threads, places, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t place = begin; place < end; ++place) {
-      float* const row = target + place * padded_filters;
-      for (std::int64_t k = 0; k < filters; ++k) row[k] = image[k * places + place];
-      std::fill(row + filters, row + padded_filters, 0.0F);
+    for (std::int64_t k = 0; k < filters; ++k) {
+      for (std::int64_t place = begin; place < end; ++place) {
+        target[place * padded_filters + k] = image[k * places + place];
+      }
+    }
+    for (std::int64_t k = filters; k < padded_filters; ++k) {
+      for (std::int64_t place = begin; place < end; ++place) {
+        target[place * padded_filters + k] = 0;
+      }
     }
   });
 }
@@ -544,9 +394,10 @@ bool FillsKernels(Conv2dDirection direction, const Conv2dShape& shape) {
   const std::int64_t half = KernelLanes<float>() / 2;
   switch (direction) {
     case Conv2dDirection::kForward:
-      return SplitInput(shape).places().span() >= half;
+      return shape.output[2] * shape.output[3] >= half;
     case Conv2dDirection::kBackwardData:
-      return InputPhase(Axis(shape, 0), 0).count * InputPhase(Axis(shape, 1), 0).count >= half;
+      return InputPhase(SplitAxis(shape, 0), 0).count * InputPhase(SplitAxis(shape, 1), 0).count >=
+             half;
     case Conv2dDirection::kBackwardFilter:
       return shape.filter[0] >= half;
   }
