@@ -27,6 +27,9 @@ constexpr std::int64_t kPlacesOfChannelsLast = 256;
 // oneDNN's kernels for the input's gradient take filters up to so wide.
 constexpr std::int64_t kWideFilter = 14;
 
+// With so many rows of each of the stride's phases own kernels keep several threads busy.
+constexpr std::int64_t kRowsOfKernels = 16;
+
 // The same convolution, in the form that is computed best: an image one column wide is stored as
 // one a row high, and no stride is longer than it need be.
 Conv2dShape Normalized(Conv2dShape shape) {
@@ -59,7 +62,7 @@ bool IsBetterForward(const Conv2dShape& shape) {
           shape.filter[3] > kWideFilter);
 }
 
-// Whether oneDNN has little to fill its vectors with for the gradient of the filter.
+// Whether oneDNN has little to fill its vectors with for a gradient.
 bool IsNarrow(const Conv2dShape& shape) { return shape.filter[0] < 16 && shape.filter[1] < 32; }
 
 enum class Algorithm {
@@ -83,6 +86,10 @@ Algorithm ChooseForward(const Conv2dShape& shape, bool whole_blocks) {
 Algorithm ChooseBackwardData(const Conv2dShape& shape, bool whole_blocks) {
   if (IsBetterForward(shape)) return Algorithm::kTurnedForward;
   if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  // Kernels share out rows.
+  if (IsNarrow(shape) && shape.input[2] / shape.stride[0] >= kRowsOfKernels) {
+    return Algorithm::kKernels;
+  }
   const bool few_channels = shape.filter[1] < kFewFilters && shape.filter[0] >= kFewFilters;
   if (few_channels) return Algorithm::kColumns;
   return whole_blocks ? Algorithm::kOneDnnBlocked : Algorithm::kOneDnnChannelsLast;

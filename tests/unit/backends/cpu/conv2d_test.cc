@@ -166,6 +166,14 @@ TEST_F(CpuConv2d, AgreesWithTheReferenceInColumnsOfSeveralTiles) {
   ExpectLikeReference(Conv2dShape::For({2, 90, 17, 19}, {9, 90, 3, 3}, {1, 1}, {1, 3}));
 }
 
+// In several parts, on several threads, and with strides beyond the filter.
+TEST_F(CpuConv2d, AgreesWithTheReferenceForNarrowImages) {
+  ExpectLikeReference(Conv2dShape::For({3, 17, 61, 53}, {13, 17, 5, 2}, {3, 1}, {2, 0}));
+  ExpectLikeReference(Conv2dShape::For({2, 9, 67, 71}, {11, 9, 3, 3}, {1, 1}, {1, 1}));
+  ExpectLikeReference(Conv2dShape::For({1, 30, 64, 80}, {15, 30, 1, 1}, {1, 1}, {0, 0}));
+  ExpectLikeReference(Conv2dShape::For({1, 20, 81, 90}, {12, 20, 2, 3}, {3, 4}, {1, 2}));
+}
+
 TEST_F(CpuConv2d, AgreesWithTheReferenceForRowsOfTheInputSplitOverThreads) {
   // Few channels and many filters; the parts meet within an image, and between rows of the filter.
   ExpectLikeReference(Conv2dShape::For({3, 3, 29, 31}, {64, 3, 5, 4}, {2, 3}, {2, 1}));
