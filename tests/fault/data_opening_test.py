@@ -4,12 +4,13 @@
 """
 
 import os
+import resource
 
 import data_channel as data
 import unittest_main
 from data_hostile import DataChannelTest
 
-INVALID_ARGUMENT = 3
+INVALID_ARGUMENT, RESOURCE_EXHAUSTED, INTERNAL = 3, 8, 13
 GRANULE = 64 << 10
 
 FAKE_CARD = os.path.abspath("tests/testing/plugins/fake_card")
@@ -56,6 +57,25 @@ class OpeningTest(DataChannelTest):
         results = channel.finish(channel.count)
         codes = [data.status_of(frame.payload)[0] for frame in results.values()]
         self.assertEqual(codes, [0] * 1000)
+
+    def test_without_descriptors(self):
+        """Those who ask are told, and the next one gets what it asks for."""
+        with open(f"/proc/{self.daemon.pid}/maps", encoding="utf-8") as maps:
+            if "libubsan" in maps.read():
+                self.skipTest("UndefinedBehaviorSanitizer needs descriptors for its own checks.")
+        before = resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.prlimit, self.daemon.pid, resource.RLIMIT_NOFILE, before)
+        for channel in self.channels():
+            address = channel.value(data.alloc(64, openable=1))
+            # Every number below is in use, or soon will be.
+            resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+            for command in (export_handle(address), data.alloc(64, openable=1)):
+                (result,) = channel.do(command)
+                self.assertIn(
+                    data.status_of(result.payload)[0], (RESOURCE_EXHAUSTED, INTERNAL), result
+                )
+            resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, before)
+            channel.value(export_handle(address))
 
     def test_memory_counts_in_granules(self):
         for channel in self.channels():

@@ -1,7 +1,6 @@
 // Memory of a card that other processes open; here another device on a fake of the same card.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -199,19 +198,6 @@ TEST_F(CudaOpenTest, IsOutOfMemoryWhereOthersHaveTheCard) {
               IsStatus(absl::StatusCode::kResourceExhausted,
                        "An allocation of 131072 bytes exceeds what cuda device 0 (fake card) has"));
   EXPECT_EQ(device_->memory().free_bytes, 64 * kMiB);
-}
-
-TEST_F(CudaOpenTest, WithoutADescriptorLeftItSaysSoAndGoesOn) {
-  std::byte* const data = *AllocateOpenable();
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const absl::Status exported = device_->ExportHandle(data).status();
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_THAT(exported, IsStatus(absl::StatusCode::kInternal, "no descriptor is left"));
-  EXPECT_THAT(device_->ExportHandle(data).status(), IsOk());
-  device_->Release(data, kBytes);
 }
 
 TEST_F(CudaOpenTest, IsOfTheCardsGranularity) {
