@@ -20,8 +20,8 @@ constexpr std::int64_t kOwnedElements = 4 * 1024;
 // Indices of which a thread picks its own at a time.
 constexpr std::int64_t kPicked = 512;
 
-// Rows [first, end) of the table. The indices that are among them are picked first, without a
-// branch that the processor would guess wrong.
+// Rows [first, end) of the table. Where these are not all, the indices that are among them are
+// picked first, without a branch that the processor would guess wrong.
 template <CopyLoop kCopy>
 void ScatterRows(const ops::Scatter& op, std::int64_t first, std::int64_t end) {
   const std::int64_t columns = op.columns;
@@ -30,6 +30,16 @@ void ScatterRows(const ops::Scatter& op, std::int64_t first, std::int64_t end) {
   const float* source = Pointer<const float>(op.source);
   float* table = Pointer<float>(op.table);
   const std::int64_t ahead = RowsAhead(columns);
+  const auto copy = [=](std::int64_t i, std::int64_t later) {
+    // What the processor does not guess: where it is written, or, of whole lines, what is read.
+    const float* const next =
+        kCopy == StreamRow ? source + later * columns : table + indices[later] * columns;
+    kCopy(source + i * columns, table + indices[i] * columns, columns, next);
+  };
+  if (first == 0 && end == op.rows) {
+    for (std::int64_t i = 0; i < count; ++i) copy(i, std::min(i + ahead, count - 1));
+    return FinishStreaming();
+  }
   std::int64_t picked[kPicked];
   for (std::int64_t begin = 0; begin < count; begin += kPicked) {
     std::int64_t picked_count = 0;
@@ -38,12 +48,7 @@ void ScatterRows(const ops::Scatter& op, std::int64_t first, std::int64_t end) {
       picked_count += (indices[i] >= first) & (indices[i] < end);
     }
     for (std::int64_t j = 0; j < picked_count; ++j) {
-      const std::int64_t i = picked[j];
-      const std::int64_t later = picked[std::min(j + ahead, picked_count - 1)];
-      // What the processor does not guess: what is read, but where lines are written whole.
-      const float* const next =
-          kCopy == StreamRow ? source + later * columns : table + indices[later] * columns;
-      kCopy(source + i * columns, table + indices[i] * columns, columns, next);
+      copy(picked[j], picked[std::min(j + ahead, picked_count - 1)]);
     }
   }
   FinishStreaming();
