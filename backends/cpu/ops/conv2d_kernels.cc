@@ -12,6 +12,7 @@
 #include "backends/core/status.h"
 #include "backends/cpu/ops/conv2d_windows.h"
 #include "backends/cpu/ops/small_kernels.h"
+#include "backends/cpu/ops/transpose.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
@@ -20,7 +21,7 @@ namespace {
 // Of each plane a kernel computes so many places at a time, so that they stay in the first caches.
 constexpr std::int64_t kPlacesOfPart = 512;
 // What a kernel computes at once of the filter's gradient at one place.
-constexpr std::int64_t kChannelsOfPart = 12;
+constexpr std::int64_t kChannelsOfPart = 48;
 // Less is not worth a thread, in operations and in elements.
 constexpr double kGrainFlops = 256 * 1024;
 constexpr std::int64_t kGrainElements = 16 * 1024;
@@ -313,11 +314,8 @@ void TransposeGradient(const float* image, std::int64_t filters, std::int64_t pl
                        std::int64_t padded_filters, float* target, int threads) {
   const std::int64_t grain = std::max<std::int64_t>(1, kGrainElements / padded_filters);
   ParallelFor(threads, places, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = 0; k < filters; ++k) {
-      for (std::int64_t place = begin; place < end; ++place) {
-        target[place * padded_filters + k] = image[k * places + place];
-      }
-    }
+    TransposeMatrix(image + begin, filters, end - begin, places, target + begin * padded_filters,
+                    padded_filters);
     for (std::int64_t k = filters; k < padded_filters; ++k) {
       for (std::int64_t place = begin; place < end; ++place) {
         target[place * padded_filters + k] = 0;
@@ -349,16 +347,17 @@ absl::Status ComputeFilterGradient(const Conv2d& convolution, CpuContext& contex
   if (!is_plain) {
     ACCELD_ASSIGN_OR_RETURN(copy, Allocate<float>(context, split.size()));
   }
-  // [height, width, channels, padded filters]
+  // [channels, height, width, padded filters]
   ACCELD_ASSIGN_OR_RETURN(float* const sums,
                           Allocate<float>(context, height * width * channels * padded_filters));
+  const std::int64_t taps = height * width;
   const std::int64_t blocks = CeilDivide(channels, kChannelsOfPart);
   for (std::int64_t n = 0; n < images; ++n) {
     const float* const image = convolution.input + n * channels * split.y.input * split.x.input;
     if (!is_plain) split.Copy(image, copy, threads);
     TransposeGradient(convolution.output + n * filters * places, filters, places, padded_filters,
                       gradient, threads);
-    ForEachPart(height * width * blocks, threads, [&](std::int64_t /*lane*/, std::int64_t part) {
+    ForEachPart(taps * blocks, threads, [&](std::int64_t /*lane*/, std::int64_t part) {
       const std::int64_t tap = part / blocks;
       const std::int64_t first = channels * (part % blocks) / blocks;
       const std::int64_t last = channels * (part % blocks + 1) / blocks;
@@ -373,18 +372,12 @@ absl::Status ComputeFilterGradient(const Conv2d& convolution, CpuContext& contex
                         .b_rows = b_rows,
                         .b_step = split.channel(),
                         .beta = n == 0 ? 0.0F : 1.0F,
-                        .c = sums + (tap * channels + first) * padded_filters,
-                        .ldc = padded_filters});
+                        .c = sums + (first * taps + tap) * padded_filters,
+                        .ldc = taps * padded_filters});
     });
   }
-  const std::int64_t weights = channels * height * width;
-  for (std::int64_t tap = 0; tap < height * width; ++tap) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float* const source = sums + (tap * channels + c) * padded_filters;
-      float* const target = convolution.filter + c * height * width + tap;
-      for (std::int64_t k = 0; k < filters; ++k) target[k * weights] = source[k];
-    }
-  }
+  TransposeMatrix(sums, channels * taps, filters, padded_filters, convolution.filter,
+                  channels * taps);
   return absl::OkStatus();
 }
 
