@@ -282,7 +282,7 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0 || p.alpha == 0) {
     Scale(p, threads);
-  } else if (HasOwnLoops(p)) {
+  } else if (HasOwnLoops(p, /*in_batch=*/false)) {
     MultiplyByOwnLoops(p, /*strides=*/{}, /*count=*/1);
   } else if (p.k == 1 && std::min(p.m, p.n) == 1) {
     MultiplyScalar(p);
@@ -296,7 +296,7 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
 template <typename T>
 void MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStrides& strides,
                       std::int64_t count) {
-  if (first.alpha != 0 && HasOwnLoops(first)) {
+  if (first.alpha != 0 && HasOwnLoops(first, /*in_batch=*/true)) {
     MultiplyByOwnLoops(first, strides, count);
     return;
   }

@@ -42,7 +42,7 @@ ACCELD_INLINE void Fetch(const Place& place, std::int64_t begin, std::int64_t en
 }
 
 // After so many products, as many lines are fetched.
-constexpr std::int64_t kFetchStep = 8;
+constexpr std::int64_t kFetchStep = 4;
 
 // Computes `kVectors` vectors of `kColumns` columns of C. Loops over these are unrolled, so that
 // the sums are registers.

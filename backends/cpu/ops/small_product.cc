@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/cpu/openblas_core.h"
 #include "backends/cpu/ops/small_kernels.h"
 
 namespace acceld::cpu {
@@ -32,12 +33,25 @@ bool IsTiny(const MatrixProduct<T>& p) {
   return Multiplications(p) <= kTinyMultiplications;
 }
 
+// For a processor it does not know OpenBLAS has products without AVX.
+bool KnowsOpenBlasProcessor() {
+  static const bool knows = BetterOpenBlasCore(OpenBlasCore()).empty();
+  return knows;
+}
+
+// One product by itself is as fast by OpenBLAS, and so are those of f64.
 template <typename T>
-bool HasOwnLoopsImpl(const MatrixProduct<T>& p) {
+bool IsFasterByKernel(bool in_batch) {
+  return (in_batch && sizeof(T) == sizeof(float)) || !KnowsOpenBlasProcessor();
+}
+
+template <typename T>
+bool HasOwnLoopsImpl(const MatrixProduct<T>& p, bool in_batch) {
   if (p.m == 0 || p.n == 0 || p.k == 0) return false;
   if (IsTiny(p)) return true;
-  return p.transpose_a == Transpose::kNone && p.m >= KernelLanes<T>() && p.n >= kLeastColumns &&
-         p.k <= kMaxDepth && Multiplications(p) <= kMostMultiplications;
+  return IsFasterByKernel<T>(in_batch) && p.transpose_a == Transpose::kNone &&
+         p.m >= KernelLanes<T>() && p.n >= kLeastColumns && p.k <= kMaxDepth &&
+         Multiplications(p) <= kMostMultiplications;
 }
 
 // The distances of elements of op(A) and op(B).
@@ -168,8 +182,13 @@ void MultiplyByOwnLoopsImpl(const MatrixProduct<T>& first, const ProductStrides&
 
 }  // namespace
 
-bool HasOwnLoops(const MatrixProduct<float>& product) { return HasOwnLoopsImpl(product); }
-bool HasOwnLoops(const MatrixProduct<double>& product) { return HasOwnLoopsImpl(product); }
+bool HasOwnLoops(const MatrixProduct<float>& product, bool in_batch) {
+  return HasOwnLoopsImpl(product, in_batch);
+}
+
+bool HasOwnLoops(const MatrixProduct<double>& product, bool in_batch) {
+  return HasOwnLoopsImpl(product, in_batch);
+}
 
 void MultiplyByOwnLoops(const MatrixProduct<float>& first, const ProductStrides& strides,
                         std::int64_t count) {

@@ -7,11 +7,11 @@
 
 namespace acceld::cpu {
 
-// Whether own loops are at least as fast as OpenBLAS and oneDNN for products of this shape: those
-// of a few multiplications, and those up to some 100 x 100 x 100 whose columns of A are whole
-// vectors. None that has no rows, columns or depth.
-bool HasOwnLoops(const MatrixProduct<float>& product);
-bool HasOwnLoops(const MatrixProduct<double>& product);
+// Whether own loops are the fastest for products of this shape: those of a few multiplications,
+// and in a batch those up to some 100 x 100 x 100 whose columns of A are whole vectors. Not
+// for those that have no rows, columns or depth.
+bool HasOwnLoops(const MatrixProduct<float>& product, bool in_batch);
+bool HasOwnLoops(const MatrixProduct<double>& product, bool in_batch);
 
 // Computes `count` products, `first` and those `strides` behind it, which HasOwnLoops and whose
 // alpha is not 0, in the calling thread.
