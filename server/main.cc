@@ -1,16 +1,12 @@
 // acceld: owns this machine's accelerators and lets many processes use them.
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "backends/cpu/host_resources.h"
-#include "backends/cpu/openblas_core.h"
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/library_setup.h"
 #include "backends/registry/builtin.h"
 #include "backends/registry/plugin_loader.h"
 #include "fmt/format.h"
@@ -22,41 +18,6 @@
 #include "server/version.h"
 
 namespace {
-
-// The OpenMP library keeps threads spinning after a parallel region, or lets them sleep so deep
-// that the next region starts milliseconds late; a short spin is best of both. And where the cpu
-// device uses every core, each of its threads needs one of its own (LeaveOpenMpCore); where it uses
-// fewer, several daemons would choose the same ones. Whether anything is set anew.
-bool SetUpOpenMp(std::uint32_t cpu_threads) {
-  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) {
-    return false;
-  }
-  setenv("GOMP_SPINCOUNT", "1000", 1);
-  if (cpu_threads == 0 || static_cast<int>(cpu_threads) == acceld::UsableCores()) {
-    setenv("OMP_PROC_BIND", "spread", 0);
-  }
-  return true;
-}
-
-bool SetUpOpenBlas() {
-  const std::string core(acceld::BetterOpenBlasCore(acceld::OpenBlasCore()));
-  if (core.empty() || std::getenv("OPENBLAS_CORETYPE") != nullptr) return false;
-  setenv("OPENBLAS_CORETYPE", core.c_str(), 1);
-  return true;
-}
-
-// Both libraries read their settings when they are loaded, before main, so the process starts
-// itself once more with them.
-void SetUpLibraries(std::uint32_t cpu_threads, char** argv) {
-  const bool openmp = SetUpOpenMp(cpu_threads);
-  const bool openblas = SetUpOpenBlas();
-  if (!openmp && !openblas) return;
-  // By its real path, which gives the process its name. Where this fails, the daemon is only
-  // slower.
-  std::error_code error;
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) execv(path.c_str(), argv);
-}
 
 // Messages and what is staged come and go in pieces of up to a MiB. To give such memory back to the
 // system each time, and to touch it anew, takes longer than the copies through it.
@@ -94,8 +55,7 @@ void AddPlugins(const acceld::Config& config, acceld::Registry& registry) {
 
 int main(int argc, char** argv) {
   const acceld::Config config = acceld::ParseCommandLineOrExit(argc, argv, acceld::kVersion);
-  SetUpLibraries(config.cpu_threads, argv);
-  acceld::LeaveOpenMpCore();
+  acceld::SetUpLibraries(static_cast<int>(config.cpu_threads), argv);
   KeepFreedMemory();
   acceld::SetUpLogging(config.log_level, config.log_format);
   acceld::BlockDaemonSignals();

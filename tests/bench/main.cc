@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/parallel.h"
+#include "backends/cpu/library_setup.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/harness/program.h"
 
@@ -29,7 +29,8 @@ std::vector<Figure> AllFigures() {
 }  // namespace acceld::bench
 
 int main(int argc, char** argv) {
-  acceld::LeaveOpenMpCore();
+  // As in the daemon, and for what acceld is measured against.
+  acceld::SetUpLibraries(/*cpu_threads=*/0, argv);
   return acceld::bench::RunProgram({.help = acceld::bench::kHelp}, acceld::bench::AllFigures(),
                                    {argv + 1, argv + argc});
 }
