@@ -14,6 +14,11 @@ WideBytes WrittenBytes(const Op& op) {
 }
 
 bool IsSmall(const Op& op) {
+  // Of a scatter any number of rows may go to the same few.
+  if (const auto* scatter = std::get_if<ops::Scatter>(&op)) {
+    const auto rows = static_cast<WideBytes>(scatter->indices.size());
+    return rows * static_cast<WideBytes>(scatter->columns) * sizeof(float) <= kSmallCopyBytes;
+  }
   switch (ClassOf(op)) {
     case OpClass::kMatmul:
     case OpClass::kConvolution:

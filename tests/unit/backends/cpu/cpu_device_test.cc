@@ -178,6 +178,10 @@ TEST(CpuDevice, TakesLargeWorkForWhatItIs) {
   EXPECT_TRUE(IsSmall(HostToDevice{.bytes = 262'144}));
   EXPECT_FALSE(IsSmall(DeviceToHost{.bytes = 262'145}));
   EXPECT_FALSE(IsSmall(Op(ops::Memset{.target = address, .value = 0, .bytes = 262'145})));
+  // By what moves, not by the table.
+  EXPECT_FALSE(IsSmall(
+      Op(ops::Scatter{.rows = 1, .columns = 1, .indices = std::vector<std::int64_t>(65'537, 0)})));
+  EXPECT_TRUE(IsSmall(Op(ops::Scatter{.rows = 1'000'000, .columns = 1, .indices = {5}})));
   ops::Gather gather{.rows = 1'000'000, .columns = 16};
   gather.indices.assign(100, 5);
   EXPECT_TRUE(IsSmall(Op(gather)));
