@@ -20,6 +20,7 @@
 #include "backends/compute_backend.h"
 #include "backends/core/status.h"
 #include "backends/cpu/cpu_device.h"
+#include "backends/cpu/library_setup.h"
 #include "backends/local/local_backend.h"
 #include "client/command_line.h"
 #include "client/connect.h"
@@ -161,4 +162,8 @@ int Run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace acceld::examples
 
-int main(int argc, char** argv) { return acceld::examples::Run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  // So that training in this process gives the bits that it gives in the daemon.
+  acceld::SetUpLibraries(/*cpu_threads=*/0, argv);
+  return acceld::examples::Run({argv + 1, argv + argc});
+}

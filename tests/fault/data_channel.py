@@ -230,21 +230,24 @@ class RingChannel(FrameChannel):
         self.ring_bytes = ring_bytes
         self.second = RING_HEADER_BYTES + ring_bytes
         self.memory = mmap.mmap(descriptor, 2 * self.second)
+        # Written at once; struct would write byte by byte, and the daemon may look in between.
+        self.words = memoryview(self.memory).cast("Q")
         self.written = 0
         self.read = 0
 
     def close(self):
         super().close()
+        self.words.release()
         self.memory.close()
         if self.descriptor >= 0:
             socket.close(self.descriptor)
         self.descriptor = -1
 
     def get(self, offset):
-        return struct.unpack_from("<Q", self.memory, offset)[0]
+        return self.words[offset // 8]
 
     def put(self, offset, value):
-        struct.pack_into("<Q", self.memory, offset, value % (1 << 64))
+        self.words[offset // 8] = value % (1 << 64)
 
     def kick(self):
         try:
