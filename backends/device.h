@@ -97,7 +97,8 @@ class WorkSink {
   virtual void Submit(DeviceQueue queue, const Work& work, WorkDone done) = 0;
 
   // How much work of one queue it takes before the first is done, so that the device need not wait
-  // for the host in between. Calls back in a queue's order.
+  // for the host in between. Calls back in a queue's order, but for work that it drops before that
+  // has started.
   virtual std::size_t queue_depth() const { return 1; }
 };
 

@@ -125,6 +125,10 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
       ACCELD_REQUIRES(mutex_);
   void Reach(internal::EventRecord& record, const internal::StreamError& error)
       ACCELD_REQUIRES(mutex_);
+  // The stream has the item's error, unless it had one before.
+  static void TakeError(internal::StreamState& stream, const internal::Item& item);
+  // Ends a stream's first item, which the device has done.
+  void FinishHanded(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
   void OnWorkDone(internal::StreamState& stream, internal::Item& item, const WorkResult& result);
   // Keeps a stream that takes no more work until its items are finished.
   void Leave(std::unique_ptr<internal::StreamState> stream) ACCELD_REQUIRES(mutex_);

@@ -259,6 +259,23 @@ void StreamSet::Reach(EventRecord& record, const StreamError& error) {
   }
 }
 
+void StreamSet::TakeError(StreamState& stream, const Item& item) {
+  if (!item.status.ok() && !stream.error) stream.error = {item.status, item.submission};
+}
+
+void StreamSet::FinishHanded(StreamState& stream) {
+  Item& item = stream.items.front();
+  TakeError(stream, item);
+  if (const auto* replaying = std::get_if<ReplayItem>(&item.action)) {
+    const absl::Status cut = replaying->replay->cut;
+    return FinishFront(stream, cut.ok() ? stream.error.status : cut);
+  }
+  // A device that takes much at a time has this behind an error that it met meanwhile.
+  absl::Status status = stream.error.status;
+  if (std::get<WorkItem>(item.action).takes_error) stream.error = {};
+  FinishFront(stream, std::move(status));
+}
+
 void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& result) {
   // Keeps the context until the lock is released.
   const std::shared_ptr<StreamSet> self = item.streams;
@@ -272,16 +289,18 @@ void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& re
   {
     MutexLock lock(mutex_);
     --stream.in_flight;
-    if (!result.status.ok() && !stream.error) stream.error = {result.status, item.submission};
-    // A device that takes much at a time has this behind an error that it met meanwhile.
+    if (item.status.ok()) item.status = result.status;
+    // At once, since a replay that is first may have steps left, which are skipped then.
+    if (&item == &stream.items.front()) TakeError(stream, item);
     if (work != nullptr) {
-      absl::Status status = stream.error.status;
-      if (work->takes_error) stream.error = {};
-      FinishFront(stream, std::move(status));
-    } else if (Replay& replay = *std::get<ReplayItem>(item.action).replay;
-               --replay.in_flight == 0 && replay.AllHanded()) {
-      FinishFront(stream, replay.cut.ok() ? stream.error.status : replay.cut);
+      item.over = true;
+    } else {
+      Replay& replay = *std::get<ReplayItem>(item.action).replay;
+      item.over = --replay.in_flight == 0 && replay.AllHanded();
     }
+    // Work of one queue starts in order, and what was cancelled before it started ends at once,
+    // while what is before it runs.
+    while (!stream.items.empty() && stream.items.front().over) FinishHanded(stream);
     MarkReady(stream);
     if (pumping_) return;  // Who pumps goes on with it.
   }

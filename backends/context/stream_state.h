@@ -83,6 +83,10 @@ struct Item {
   std::uint64_t submission = 0;
   // Set from when the device got its work until it is finished, so that it keeps the streams.
   std::shared_ptr<StreamSet> streams = nullptr;
+  // Whether the device has done with it, and how its work went. It is finished behind the items
+  // before it.
+  bool over = false;
+  absl::Status status{};
 };
 
 // What is left of an item: to be let go, and then `done` called, once no lock is held.

@@ -1,6 +1,7 @@
 #include "server/session/session.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -25,6 +26,12 @@ class SessionTest : public ::testing::Test {
  protected:
   using Result = Outcome<CommandResult>;
 
+  explicit SessionTest(std::size_t queue_depth = 1) {
+    host_.depth = queue_depth;
+    scheduler_.emplace(device_);
+    session_ = Make({});
+  }
+
   ~SessionTest() override {
     device_.OpenGate();
     session_->End(absl::CancelledError("The test is over."));
@@ -33,7 +40,7 @@ class SessionTest : public ::testing::Test {
   }
 
   std::shared_ptr<Session> Make(const SessionLimits& limits) {
-    return *Session::Create({.id = 7}, device_, scheduler_, limits, memory_);
+    return *Session::Create({.id = 7}, device_, *scheduler_, limits, memory_);
   }
 
   template <typename Action>
@@ -62,9 +69,15 @@ class SessionTest : public ::testing::Test {
   std::unique_ptr<HostDevice> made_ = std::make_unique<HostDevice>();
   HostDevice& host_ = *made_;
   FaultyDevice device_{std::move(made_)};
-  Scheduler scheduler_{device_};
+  std::optional<Scheduler> scheduler_;
   const std::shared_ptr<MemoryAccount> memory_ = std::make_shared<MemoryAccount>();
-  std::shared_ptr<Session> session_ = Make({});
+  std::shared_ptr<Session> session_;
+};
+
+// Of a device that takes several pieces of work of a stream.
+class DeepSessionTest : public SessionTest {
+ protected:
+  DeepSessionTest() : SessionTest(/*queue_depth=*/8) {}
 };
 
 TEST_F(SessionTest, KnowsWhatItsDeviceCanDo) {
@@ -311,6 +324,44 @@ TEST_F(SessionTest, EndAmidstWorkDropsWhatWaitsAndFreesTheRestAfterwards) {
   EXPECT_EQ(device_.live_bytes(), 0u);
 }
 
+TEST_F(DeepSessionTest, EndAmidstWorkOfAStreamLeavesWhatRunsItsMemory) {
+  const Address a = Alloc();
+  const Address b = Alloc();
+  device_.CloseGate();
+  const Result running = Submit(Fill(a, 1));
+  const Result waiting = Submit(Fill(b, 2));
+  const Result last = Submit(Fill(b, 3));
+  ASSERT_EQ(device_.held(), 1u);
+  session_->End(absl::CancelledError("The client has left."));
+  EXPECT_TRUE(running.pending());
+  EXPECT_EQ(device_.live_bytes(), kBytes);
+  device_.OpenGate();
+  EXPECT_THAT(running.Get().status, IsOk());
+  for (const Result& each : {running, waiting, last}) EXPECT_EQ(each.calls(), 1u);
+  for (const Result& each : {waiting, last}) EXPECT_TRUE(absl::IsCancelled(each.Get().status));
+  EXPECT_EQ(device_.submits(), 1);
+  EXPECT_EQ(session_->in_flight(), 0u);
+  EXPECT_EQ(device_.live_bytes(), 0u);
+}
+
+TEST_F(DeepSessionTest, EndAmidstAReplayLeavesWhatRunsItsMemory) {
+  const Address a = Alloc();
+  const auto program = std::get<Program>(
+      Do(command::DefineProgram{.items = {Fill(a, 1).op, Fill(a, 2).op, Fill(a, 3).op}}).value);
+  device_.CloseGate();
+  const Result running = Submit(Fill(a, 4));
+  const Result replayed = Submit(command::Replay{.program = program});
+  const Result last = Submit(Fill(a, 5));
+  ASSERT_EQ(device_.held(), 1u);
+  session_->End(absl::CancelledError("The client has left."));
+  EXPECT_TRUE(running.pending());
+  EXPECT_EQ(device_.live_bytes(), kBytes);
+  device_.OpenGate();
+  EXPECT_THAT(running.Get().status, IsOk());
+  for (const Result& each : {replayed, last}) EXPECT_TRUE(absl::IsCancelled(each.Get().status));
+  EXPECT_EQ(device_.live_bytes(), 0u);
+}
+
 TEST_F(SessionTest, CommandsAfterTheEndSayThatItHasEnded) {
   session_->End(absl::CancelledError("The client has left."));
   EXPECT_TRUE(session_->ended());
@@ -424,7 +475,7 @@ TEST_F(SessionTest, HostMemoryIsCountedUpToTheLimit) {
 
 TEST_F(SessionTest, SaysByWhatItsCommandsComeNow) {
   const auto session =
-      *Session::Create({.id = 8, .transport = "grpc+unix"}, device_, scheduler_, {}, memory_);
+      *Session::Create({.id = 8, .transport = "grpc+unix"}, device_, *scheduler_, {}, memory_);
   EXPECT_EQ(session->transport(), "grpc+unix");
   session->MoveTo("shm", 12);
   EXPECT_EQ(session->transport(), "shm");
