@@ -129,10 +129,11 @@ absl::Status RemoteBackend::TakeLateError(std::optional<Stream> stream, std::uin
 
 absl::StatusOr<Address> RemoteBackend::Alloc(std::uint64_t bytes, const AllocOptions& options) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  if (bytes == 0) return EmptyAllocation();
   // What nobody can map is not made.
-  if (options.mappable && !channel().CanMap()) return NoMappableMemory();
+  if (options.mappable && !CanMap()) return NoMappableMemory();
   if (options.openable && !channel().BringsDescriptors()) return NoDescriptors();
+  // Whether the device has openable memory, the daemon knows.
+  if (bytes == 0 && !options.openable) return EmptyAllocation();
   // The daemon chooses the address, since Alloc waits for it anyway.
   const Command alloc{.action = command::Alloc{.address = 0,
                                                .size_bytes = bytes,
@@ -210,11 +211,16 @@ absl::Status RemoteBackend::FreeHost(std::byte* data) {
   return host_memory_.Free(data);
 }
 
+bool RemoteBackend::CanMap() const {
+  const MemoryKind kind = session().device.memory_kind;
+  return channel().CanMap() && (kind == MemoryKind::kHost || kind == MemoryKind::kUnified);
+}
+
 absl::StatusOr<std::uint64_t> RemoteBackend::SizeOfMappable(Address address,
                                                             std::string_view action) const {
+  if (!CanMap()) return NoMappableMemory();
   ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<const Allocation> allocation,
                           addresses_.FindStart(address, action));
-  if (!channel().CanMap()) return NoMappableMemory();
   if (!mappable_.contains(address)) return NotMappable(address);
   return allocation->size_bytes();
 }
@@ -246,11 +252,7 @@ absl::Status RemoteBackend::Unmap(Address address) {
 
 absl::StatusOr<ShareableHandle> RemoteBackend::ExportHandle(Address address) {
   ACCELD_RETURN_IF_ERROR(Ready());
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(addresses_.FindStart(address, "to export").status());
-  }
-  // The daemon makes the other checks, as it answers anyway.
+  // The daemon makes the checks, as it answers anyway.
   ACCELD_ASSIGN_OR_RETURN(ShareableHandle handle, channel().ExportHandle(address));
   handle.device_uuid = session().device.uuid;
   return handle;

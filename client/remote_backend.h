@@ -88,6 +88,8 @@ class RemoteBackend final : public ComputeBackend {
 
   // OK where calls can be made: initialized, connected, not in a forked child.
   absl::Status Ready() const;
+  // Whether the device's memory is the host's, and the transport shows it.
+  bool CanMap() const;
   absl::StatusOr<std::uint64_t> SizeOfMappable(Address address, std::string_view action) const
       ACCELD_REQUIRES(mutex_);
   absl::Status CheckStream(Stream stream) const ACCELD_REQUIRES(mutex_);

@@ -48,9 +48,9 @@ absl::Status DeviceContext::CheckOpen() const {
 
 absl::StatusOr<std::byte*> DeviceContext::AllocateOnDevice(std::uint64_t bytes,
                                                            const AllocOptions& options) {
-  if (bytes == 0) return EmptyAllocation();
   if (options.mappable && !device_.has_mappable_memory()) return NoMappableMemory();
   if (options.openable && device_.openable_granularity() == 0) return NoOpenableMemory();
+  if (bytes == 0) return EmptyAllocation();
   if (options.openable && !direct_opening_) return NoDirectOpening();
   return device_.Allocate(
       bytes, MemoryOptions{.mappable = options.mappable, .openable = options.openable});
@@ -144,9 +144,9 @@ absl::Status DeviceContext::Free(Address address) {
 absl::StatusOr<std::shared_ptr<const Allocation>> DeviceContext::FindMappable(
     Address address, std::string_view action) const {
   ACCELD_RETURN_IF_ERROR(CheckOpen());
+  if (!device_.has_mappable_memory()) return NoMappableMemory();
   ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<const Allocation> allocation,
                           addresses_.FindStart(address, action));
-  if (!device_.has_mappable_memory()) return NoMappableMemory();
   if (!mappable_.contains(address)) return NotMappable(address);
   return allocation;
 }
@@ -176,8 +176,8 @@ absl::StatusOr<ShareableHandle> DeviceContext::ExportHandle(Address address) con
   {
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.FindStart(address, "to export"));
     if (device_.openable_granularity() == 0) return NoOpenableMemory();
+    ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.FindStart(address, "to export"));
     if (!openable_.contains(address)) return NotOpenable(address);
   }
   ACCELD_ASSIGN_OR_RETURN(UniqueFd descriptor, device_.ExportHandle(allocation->data()));

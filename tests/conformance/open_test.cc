@@ -151,7 +151,8 @@ TEST_F(OpenTest, OnlyTheStartOfLiveOpenableMemoryIsExported) {
   EXPECT_TRUE(IsUnsupported(backend().ExportHandle(pooled).status()));
   for (const Address bad : {Address{0}, kGarbage, ~Address{0}, pooled + kBytes,
                             address.value_or(pooled) + 1, address.value_or(pooled) + 256}) {
-    EXPECT_TRUE(IsInvalidArgument(backend().ExportHandle(bad).status())) << bad;
+    const absl::Status refused = backend().ExportHandle(bad).status();
+    EXPECT_TRUE(OpensMemory() ? IsInvalidArgument(refused) : IsUnsupported(refused)) << bad;
   }
   if (!OpensMemory()) {
     EXPECT_TRUE(IsUnsupported(address.status()));
@@ -189,11 +190,12 @@ TEST_F(OpenTest, RefusesHandlesThatAreNone) {
 }
 
 TEST_F(OpenTest, RefusesNothingAndTooMuchAndThenServesLess) {
-  EXPECT_TRUE(IsInvalidArgument(AllocOpenable(0).status()));
   if (!OpensMemory()) {
+    EXPECT_TRUE(IsUnsupported(AllocOpenable(0).status()));
     EXPECT_TRUE(IsUnsupported(AllocOpenable(~std::uint64_t{0}).status()));
     return;
   }
+  EXPECT_TRUE(IsInvalidArgument(AllocOpenable(0).status()));
   const std::uint64_t total = backend().devices().at(0).total_memory_bytes;
   for (const std::uint64_t bytes : {total + 1, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
     EXPECT_TRUE(HasCode(AllocOpenable(bytes), absl::StatusCode::kResourceExhausted)) << bytes;
