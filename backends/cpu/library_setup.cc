@@ -22,7 +22,7 @@ bool SetUpOpenMp(int cpu_threads) {
   if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) {
     return false;
   }
-  setenv("GOMP_SPINCOUNT", "1000", 1);
+  if (setenv("GOMP_SPINCOUNT", "1000", 1) != 0) return false;
   if (cpu_threads == 0 || cpu_threads == UsableCores()) setenv("OMP_PROC_BIND", "spread", 0);
   return true;
 }
@@ -30,22 +30,21 @@ bool SetUpOpenMp(int cpu_threads) {
 bool SetUpOpenBlas() {
   const std::string core(BetterOpenBlasCore(OpenBlasCore()));
   if (core.empty() || std::getenv("OPENBLAS_CORETYPE") != nullptr) return false;
-  setenv("OPENBLAS_CORETYPE", core.c_str(), 1);
-  return true;
+  return setenv("OPENBLAS_CORETYPE", core.c_str(), 1) == 0;
 }
 
 }  // namespace
 
 void SetUpLibraries(int cpu_threads, char** argv) {
+  // First, since the program that is started anew has the cores that this thread has.
+  LeaveOpenMpCore();
   const bool openmp = SetUpOpenMp(cpu_threads);
   const bool openblas = SetUpOpenBlas();
-  if (openmp || openblas) {
-    // By its real path, which gives the process its name.
-    std::error_code error;
-    const std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (!error) execv(path.c_str(), argv);
-  }
-  LeaveOpenMpCore();
+  if (!openmp && !openblas) return;
+  // By its real path, which gives the process its name.
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) execv(path.c_str(), argv);
 }
 
 }  // namespace acceld

@@ -6,6 +6,7 @@
 #include <array>
 #include <dnnl.hpp>
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -107,6 +108,8 @@ bool MultiplyByPrimitive(const MatrixProduct<float>& p) {
     pool.Put(key, std::move(primitive));
     return true;
   } catch (const dnnl::error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
 }

@@ -1,5 +1,8 @@
 #include "backends/cpu/ops/row_major_product.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/onednn_product.h"
 #include "backends/cpu/work_size.h"
@@ -23,7 +26,9 @@ absl::Status Multiply(const RowMajorProduct& p) {
                                      .ldc = p.ldc};
   const double flops =
       2 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  if (flops > kSmallFlops) return MultiplyByOneDnn(product);
+  // The other libraries count in 32 bits.
+  const bool wide = std::max({p.lda, p.ldb, p.ldc}) > std::numeric_limits<int>::max();
+  if (wide || flops > kSmallFlops) return MultiplyByOneDnn(product);
   Multiply(product, /*threads=*/1);
   return absl::OkStatus();
 }

@@ -102,6 +102,12 @@ void TransposeAll(Matrix from, float* to) {
     for (std::int64_t row = 0; row < from.rows; row += 4) TransposeElements(from, row, 0, to);
     return;
   }
+  if (from.rows == 1) {
+    for (std::int64_t column = 0; column < from.columns; column += 4) {
+      TransposeElements(from, 0, column, to);
+    }
+    return;
+  }
   std::int64_t column = 0;
   for (; column + 4 <= from.columns; column += 4) TransposeColumns<kScaled, 4>(from, column, to);
   switch (from.columns - column) {
