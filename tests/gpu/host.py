@@ -202,17 +202,21 @@ def choose_environment(root, library_folders):
         if os.environ.get("LD_LIBRARY_PATH"):
             folders.append(os.environ["LD_LIBRARY_PATH"])
         environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(folders)}
-        result = subprocess.run(
-            [os.path.join(root, "client", "accelctl"), "--help"],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=TIMEOUT_S,
-            check=False,
-            universal_newlines=True,
-        )
+        try:
+            result = subprocess.run(
+                [os.path.join(root, "client", "accelctl"), "--help"],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=TIMEOUT_S,
+                check=False,
+                universal_newlines=True,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            problem = problem or f"{error}."
+            continue
         if result.returncode == 0:
             return environment, ""
-        problem = problem or result.stderr.strip()
+        problem = problem or result.stderr.strip() or f"accelctl ended with status {result.returncode}."
     return None, problem

@@ -130,7 +130,7 @@ def main(arguments):
     if found.card is None:
         return fail("There is no card to run on.")
     environment, problem = host.choose_environment(ROOT, found.library_folders)
-    if problem:
+    if environment is None:
         return fail(f"The programs cannot start here: {problem} They need glibc {manifest['glibc']} or later.")
 
     try:

@@ -20,7 +20,7 @@ TARGETS = [
 
 _CASE_BEGINS = re.compile(r"\[ RUN      \] (\S+)")
 _CASE_ENDS = re.compile(r"\[ *(OK|FAILED|SKIPPED) *\] (\S+?),? .*\(\d+ ms\)")
-_FIGURE = re.compile(r"(\S+) ([-+.\de]+|inf|nan) (\S+)")
+_FIGURE = re.compile(r"(\S+) ([-+]?\d[\d.]*(?:e[-+]?\d+)?|inf|nan) (\S+)")
 _SIDES = re.compile(
     r"  quartiles (\S+) and (\S+), (\d+) rounds(?:; (\S+) against (\S+) (\S+))?; took \S+ s"
 )
