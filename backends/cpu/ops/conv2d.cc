@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -170,16 +171,34 @@ absl::Status ConvolveTurnedForward(const Conv2d& gradient, CpuContext& context) 
                   context);
 }
 
+// Whether `algorithm` multiplies weights by zeros around the output's gradient, which are no part
+// of the sums and do not change them where the weights are finite.
+bool PadsGradient(Conv2dDirection direction, Algorithm algorithm) {
+  return direction == Conv2dDirection::kBackwardData &&
+         (algorithm == Algorithm::kKernels || algorithm == Algorithm::kTurnedForward);
+}
+
+bool HasFiniteFilter(const Conv2d& convolution) {
+  const std::int64_t count = ElementCount(convolution.shape.filter);
+  bool finite = true;
+  for (std::int64_t i = 0; i < count; ++i) finite &= std::isfinite(convolution.filter[i]);
+  return finite;
+}
+
 }  // namespace
 
 absl::Status Convolve(const Conv2d& convolution, CpuContext& context) {
   Conv2d normalized = convolution;
   normalized.shape = Normalized(convolution.shape);
+  const Algorithm algorithm = Choose(convolution.direction, normalized.shape, context.threads());
+  if (PadsGradient(convolution.direction, algorithm) && !HasFiniteFilter(normalized)) {
+    return ConvolveColumns(normalized, context);
+  }
   const auto by_onednn = [&](OneDnnLayout layout) {
     const absl::Status status = ConvolveInGroups(normalized, layout, context);
     return absl::IsUnimplemented(status) ? ConvolveColumns(normalized, context) : status;
   };
-  switch (Choose(convolution.direction, normalized.shape, context.threads())) {
+  switch (algorithm) {
     case Algorithm::kWholeImages:
       return ConvolveWholeImages(normalized);
     case Algorithm::kKernels:

@@ -105,6 +105,36 @@ TEST_F(CpuConv2d, AgreesWithTheReferenceForSmallShapes) {
   ExpectLikeReference(Conv2dShape::For({1, 1, 4, 4100}, {16, 1, 4, 1}, {1, 1}));
 }
 
+TEST_F(CpuConv2d, AWeightThatIsNotFiniteSpreadsToTheGradientsOfItsProductsOnly) {
+  for (int i = 0; i < 100; ++i) {
+    const std::int64_t channels = random_.Integer(1, 4);
+    const std::int64_t size = i % 2 == 0 ? random_.Integer(3, 9) : random_.Integer(60, 70);
+    const auto shape = Conv2dShape::For(
+        {1, channels, size, size},
+        {random_.Integer(1, 18), channels, random_.Integer(1, 3), random_.Integer(1, 3)},
+        {random_.Integer(1, 2), random_.Integer(1, 2)},
+        {random_.Integer(0, 2), random_.Integer(0, 2)});
+    if (!shape.Check("conv2d").ok()) continue;
+    SCOPED_TRACE(ToString(shape));
+    auto filter = random_.Vector(ElementCount(shape.filter));
+    filter[static_cast<std::size_t>(
+        random_.Integer(0, static_cast<std::int64_t>(filter.size()) - 1))] = INFINITY;
+    const auto gradient = random_.Vector(ElementCount(shape.output));
+    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.input)));
+    auto expected = actual;
+    ops::Conv2dBackwardData op{.shape = shape,
+                               .filter = AddressOf(filter),
+                               .output_gradient = AddressOf(gradient),
+                               .input_gradient = AddressOf(actual)};
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
+    op.input_gradient = AddressOf(expected);
+    reference::Run(op);
+    for (std::size_t j = 0; j < actual.size(); ++j) {
+      ASSERT_EQ(std::isfinite(actual[j]), std::isfinite(expected[j])) << j;
+    }
+  }
+}
+
 // What a small image's vectors compute between the ends of its rows must not be seen.
 TEST_F(CpuConv2d, KeepsWhatIsBehindSmallOutputs) {
   const auto shape = Conv2dShape::For({1, 2, 5, 5}, {3, 2, 3, 3}, {1, 1}, {1, 1});
