@@ -10,6 +10,10 @@
 namespace acceld::cuda {
 
 DeviceMemory::~DeviceMemory() {
+  {
+    MutexLock lock(openable_mutex_);
+    if (openable_stream_ != StreamHandle{}) (void)driver_.DestroyStream(openable_stream_);
+  }
   if (stream_ == StreamHandle{}) return;
   (void)driver_.Synchronize(stream_);
   if (zeroed_ != EventHandle{}) (void)driver_.DestroyEvent(zeroed_);
@@ -91,19 +95,25 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroedOpenable(std::uint64_t by
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   // All that is mapped, since whoever opens it sees all. Waited for, since nothing orders another
   // process behind it.
-  DriverStatus status;
-  {
-    MutexLock lock(mutex_);
-    status = driver_.Memset(stream_, data.value, 0, bytes);
-    if (status.ok()) {
-      status = driver_.Synchronize(stream_);
-      // Once more, so that it is not unmapped while it is zeroed.
-      if (!status.ok()) (void)driver_.Synchronize(stream_);
-    }
-  }
+  const DriverStatus status = ZeroNow(data.value, bytes);
   if (status.ok()) return data.value;
   openable_.Release(data.value);
   return ToStatus(status, driver_.info());
+}
+
+DriverStatus DeviceMemory::ZeroNow(std::byte* data, std::uint64_t bytes) {
+  MutexLock lock(openable_mutex_);
+  if (openable_stream_ == StreamHandle{}) {
+    const DriverResult<StreamHandle> created = driver_.CreateStream(/*priority=*/0);
+    if (!created.ok()) return created.status;
+    openable_stream_ = created.value;
+  }
+  DriverStatus status = driver_.Memset(openable_stream_, data, 0, bytes);
+  if (!status.ok()) return status;
+  status = driver_.Synchronize(openable_stream_);
+  // Once more, so that it is not unmapped while it is zeroed.
+  if (!status.ok()) (void)driver_.Synchronize(openable_stream_);
+  return status;
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::Import(int descriptor, std::uint64_t bytes) {

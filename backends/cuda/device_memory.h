@@ -18,7 +18,7 @@
 namespace acceld::cuda {
 
 // Memory is allocated, zeroed and freed in a stream of its own; a stream that uses it is ordered
-// behind that first. Thread-safe.
+// behind that first. What is openable is zeroed in another, which is waited for. Thread-safe.
 class DeviceMemory {
  public:
   // `driver` outlives it. All may take `limit_bytes` together.
@@ -65,6 +65,8 @@ class DeviceMemory {
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
   absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);
+  // Zeroes memory, and waits for that.
+  DriverStatus ZeroNow(std::byte* data, std::uint64_t bytes);
 
   Driver& driver_;
   OpenableMemory openable_;
@@ -74,7 +76,11 @@ class DeviceMemory {
   std::atomic<std::uint64_t> records_{0};
   MemoryBudget budget_;
   std::atomic<bool> initialized_{false};
+  // Of `stream_`. Nobody waits with it for the card.
   Mutex mutex_;
+  Mutex openable_mutex_;
+  // Made when it is first needed.
+  StreamHandle openable_stream_ ACCELD_GUARDED_BY(openable_mutex_){};
 };
 
 }  // namespace acceld::cuda

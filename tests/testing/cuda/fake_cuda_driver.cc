@@ -86,6 +86,17 @@ void FakeCudaDriver::Release() {
   held_ = false;
 }
 
+void FakeCudaDriver::HoldCalls(std::string_view name) {
+  MutexLock lock(mutex_);
+  held_calls_ = name;
+}
+
+void FakeCudaDriver::ReleaseCalls() {
+  MutexLock lock(mutex_);
+  held_calls_.clear();
+  called_.NotifyAll();
+}
+
 int FakeCudaDriver::calls(std::string_view name) const {
   MutexLock lock(mutex_);
   const auto found = calls_.find(name);
@@ -121,6 +132,7 @@ DriverStatus FakeCudaDriver::Enter(std::string_view name) {
   const int n = ++calls_[std::string(name)];
   const int total = ++calls_[""];
   called_.NotifyAll();
+  called_.Wait(mutex_, [&]() ACCELD_REQUIRES(mutex_) { return held_calls_ != name; });
   for (const auto& key : {std::pair(std::string(name), n), std::pair(std::string(), total)}) {
     const auto fault = faults_.find(key);
     if (fault == faults_.end()) continue;

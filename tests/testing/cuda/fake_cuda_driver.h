@@ -60,6 +60,9 @@ class FakeCudaDriver final : public cuda::Driver {
   // Until Release, nothing runs.
   void Hold();
   void Release();
+  // Until ReleaseCalls, whoever calls `name` waits in it; that call counts already.
+  void HoldCalls(std::string_view name);
+  void ReleaseCalls();
 
   // ---- What was seen ----
 
@@ -189,7 +192,7 @@ class FakeCudaDriver final : public cuda::Driver {
     std::vector<CapturedWork> captured;
   };
 
-  // Counts a call; its fault, or the card's loss.
+  // Counts a call, and waits where it is held; its fault, or the card's loss.
   cuda::DriverStatus Enter(std::string_view name) ACCELD_REQUIRES(mutex_);
   void Misuse(const std::string& what) const;
   // Takes a stream that has ended out of all clocks, which would grow with every stream there was.
@@ -228,6 +231,8 @@ class FakeCudaDriver final : public cuda::Driver {
   CondVar called_;
   bool initialized_ ACCELD_GUARDED_BY(mutex_) = false;
   bool held_ ACCELD_GUARDED_BY(mutex_) = false;
+  // Empty: none.
+  std::string held_calls_ ACCELD_GUARDED_BY(mutex_);
   bool lost_ ACCELD_GUARDED_BY(mutex_) = false;
   // Pieces of work until the card is lost; 0: it is not.
   int lose_in_ ACCELD_GUARDED_BY(mutex_) = 0;

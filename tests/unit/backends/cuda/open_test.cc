@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <thread>
 
 #include "fmt/format.h"
 #include "tests/unit/backends/cuda/testing.h"
@@ -73,6 +74,23 @@ TEST_F(CudaOpenTest, IsZeroWhenItsDescriptorLeaves) {
   Bytes bytes(2 * kGranule, 1);
   EXPECT_EQ(pread(descriptor.get(), bytes.data(), bytes.size(), 0), 2 * kGranule);
   EXPECT_EQ(bytes, Bytes(2 * kGranule));
+  device_->Release(data, kBytes);
+}
+
+// Each of these ends only where it does not wait for the zeroing.
+TEST_F(CudaOpenTest, WhileItIsZeroedOtherMemoryIsAllocatedUsedAndReleased) {
+  std::byte* const before = Allocate(kBytes);
+  card_->HoldCalls("Synchronize");
+  std::byte* data = nullptr;
+  std::thread opener([&] { data = *AllocateOpenable(); });
+  card_->WaitForCalls("Synchronize", 1);
+  EXPECT_THAT(Fill(before, 1, kBytes).Status(), IsOk());
+  std::byte* const meanwhile = Allocate(kBytes);
+  EXPECT_THAT(Fill(meanwhile, 1, kBytes).Status(), IsOk());
+  device_->Release(before, kBytes);
+  card_->ReleaseCalls();
+  opener.join();
+  device_->Release(meanwhile, kBytes);
   device_->Release(data, kBytes);
 }
 
