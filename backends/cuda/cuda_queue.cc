@@ -1,5 +1,6 @@
 #include "backends/cuda/cuda_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <type_traits>
@@ -107,10 +108,20 @@ absl::Status CudaQueue::SubmitOp(const Op& op, Item& item) {
   return RunOp(op, context);
 }
 
+absl::Status CudaQueue::SubmitNextOp(const Op& op, Item& item) {
+  // The workspace of those before is back when it runs.
+  const std::uint64_t before = std::exchange(item.resources.workspace_bytes, 0);
+  const absl::Status submitted = SubmitOp(op, item);
+  std::uint64_t& most = item.resources.workspace_bytes;
+  workspace_.End(std::min(before, most));
+  most = std::max(before, most);
+  return submitted;
+}
+
 absl::Status CudaQueue::SubmitProgram(const CudaProgram& program,
                                       std::shared_ptr<const Graph> graph, Item& item) {
   if (graph == nullptr) {
-    for (const Op& op : program.ops()) ACCELD_RETURN_IF_ERROR(SubmitOp(op, item));
+    for (const Op& op : program.ops()) ACCELD_RETURN_IF_ERROR(SubmitNextOp(op, item));
     return absl::OkStatus();
   }
   const DriverStatus launched = graph->Launch(stream_);

@@ -83,6 +83,8 @@ class CudaQueue {
   Submitted SubmitItem(Item& item, bool idle);
   absl::Status StartItem(Item& item, bool idle);
   absl::Status SubmitOp(const Op& op, Item& item);
+  // One of several: what counts for `item` is the most workspace that any of them has.
+  absl::Status SubmitNextOp(const Op& op, Item& item);
   // By its graph; without one, op by op up to the first that fails.
   absl::Status SubmitProgram(const CudaProgram& program, std::shared_ptr<const Graph> graph,
                              Item& item);

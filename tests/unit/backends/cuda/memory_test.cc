@@ -102,17 +102,19 @@ class CudaMemoryLimitTest : public CudaDeviceTest {
   Address AddressOf(const std::byte* data) const { return reinterpret_cast<Address>(data); }
 
   // A product of two numbers; its workspace is the fake card's.
+  Op ProductOf(std::byte* data) const {
+    return ops::Gemm{.m = 1,
+                     .n = 1,
+                     .k = 1,
+                     .a = AddressOf(data),
+                     .lda = 1,
+                     .b = AddressOf(data),
+                     .ldb = 1,
+                     .c = AddressOf(data + 4),
+                     .ldc = 1};
+  }
   Submitted Multiply(DeviceQueue queue, std::byte* data) {
-    return Submitted(*device_, queue,
-                     Op(ops::Gemm{.m = 1,
-                                  .n = 1,
-                                  .k = 1,
-                                  .a = AddressOf(data),
-                                  .lda = 1,
-                                  .b = AddressOf(data),
-                                  .ldb = 1,
-                                  .c = AddressOf(data + 4),
-                                  .ldc = 1}));
+    return Submitted(*device_, queue, ProductOf(data));
   }
 
   const std::uint64_t workspace_bytes_ = card_->GemmWorkspaceBytes();
@@ -175,6 +177,31 @@ TEST_F(CudaMemoryLimitTest, AnOpWhoseWorkspaceDoesNotFitIsOutOfMemoryAndTheNextO
   device_->Release(less, bytes - 256);
 }
 
+TEST_F(CudaMemoryLimitTest, TheOpsOfAProgramWithoutAGraphTakeTheWorkspaceOfOne) {
+  std::byte* const data = Allocate(kMiB);
+  const Op gather = ops::Gather{.rows = 1,
+                                .columns = 1,
+                                .indices = {0},
+                                .table = AddressOf(data),
+                                .output = AddressOf(data + 4)};
+  const auto program =
+      device_->MakeProgram({gather, ProductOf(data), ProductOf(data), gather, ProductOf(data)});
+  const DeviceProgram* const work = program.get();
+  card_->FailCall("BeginCapture", 1, kDriverFailure);
+  EXPECT_THAT(Submitted(*device_, queue_, work).Status(), IsOk());
+  card_->Hold();
+  const Submitted run(*device_, queue_, work);
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
+  card_->Release();
+  EXPECT_THAT(run.Status(), IsOk());
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB);
+  // Nor is it out of memory beside that.
+  std::byte* const rest = Allocate(15 * kMiB - workspace_bytes_);
+  EXPECT_THAT(Submitted(*device_, queue_, work).Status(), IsOk());
+  device_->Release(rest, 15 * kMiB - workspace_bytes_);
+  device_->Release(data, kMiB);
+}
+
 // What runs in other queues makes no op fail: their workspace is waited for.
 TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesMakesNoOpFailAndNoAllocation) {
   const std::uint64_t bytes = 16 * kMiB - workspace_bytes_;
@@ -197,16 +224,7 @@ TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesMakesNoOpFailAndNoAllocation) 
 
 TEST_F(CudaMemoryLimitTest, GraphsCountAndGoForAClientsMemory) {
   std::byte* const data = Allocate(kMiB);
-  const ops::Gemm gemm{.m = 1,
-                       .n = 1,
-                       .k = 1,
-                       .a = AddressOf(data),
-                       .lda = 1,
-                       .b = AddressOf(data),
-                       .ldb = 1,
-                       .c = AddressOf(data + 4),
-                       .ldc = 1};
-  const auto program = device_->MakeProgram({gemm, gemm});
+  const auto program = device_->MakeProgram({ProductOf(data), ProductOf(data)});
   const DeviceProgram* const work = program.get();
   EXPECT_THAT(Submitted(*device_, queue_, work).Status(), IsOk());
   EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
