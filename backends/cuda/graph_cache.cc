@@ -90,7 +90,11 @@ bool GraphCache::TryCapture(const std::vector<Op>& ops, GraphNeeds& needs, Graph
 bool GraphCache::Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph,
                          OpResources& resources) {
   if (needs.bytes() == 0) return true;
-  const absl::StatusOr<std::byte*> data = memory_.AllocateIn(stream, needs.bytes());
+  absl::StatusOr<std::byte*> data = memory_.AllocateIn(stream, needs.bytes());
+  // The others were used before.
+  if (absl::IsResourceExhausted(data.status()) && Clear()) {
+    data = memory_.AllocateIn(stream, needs.bytes());
+  }
   if (!data.ok()) return false;
   graph.data = *data;
   graph.bytes = needs.bytes();

@@ -95,8 +95,8 @@ class GraphCache {
   std::shared_ptr<const Graph> Find(const CudaProgram& program);
   std::shared_ptr<const Graph> Capture(const CudaProgram& program, StreamHandle stream,
                                        OpResources& resources);
-  // Gives `graph` its memory, with what its ops upload; `resources` gets what `stream` uses for
-  // that. False where there is no memory.
+  // Gives `graph` its memory, for which the others go where it takes that, with what its ops
+  // upload; `resources` gets what `stream` uses for that. False where there is no memory.
   bool Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph, OpResources& resources);
   bool TryCapture(const std::vector<Op>& ops, GraphNeeds& needs, Graph& graph)
       ACCELD_REQUIRES(capture_mutex_);

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "backends/core/mutex.h"
@@ -15,8 +17,10 @@ namespace acceld::cuda {
 // Thread-safe.
 class StreamWorkspace {
  public:
-  // `budget` outlives it.
-  explicit StreamWorkspace(MemoryBudget& budget) : budget_(budget) {}
+  // `budget` outlives it. `let_go` gives up what the device keeps only to be faster, and says
+  // whether there was any.
+  explicit StreamWorkspace(MemoryBudget& budget, std::function<bool()> let_go = nullptr)
+      : budget_(budget), let_go_(std::move(let_go)) {}
   // All work has ended.
   ~StreamWorkspace() = default;
   StreamWorkspace(const StreamWorkspace&) = delete;
@@ -28,6 +32,9 @@ class StreamWorkspace {
   // An op that has `op_bytes` is done.
   void End(std::uint64_t op_bytes);
 
+  // To be called where there is no memory; true where it may be tried once more.
+  bool LetGo() const { return let_go_ != nullptr && let_go_(); }
+
   // Whether more is counted than may be, until what runs has ended.
   bool exceeds_budget() const { return budget_.used_bytes() > budget_.limit_bytes(); }
 
@@ -35,6 +42,7 @@ class StreamWorkspace {
   void Count() ACCELD_REQUIRES(mutex_);
 
   MemoryBudget& budget_;
+  const std::function<bool()> let_go_;
   Mutex mutex_;
   // Of the ops under way that have any.
   std::multiset<std::uint64_t> of_ops_ ACCELD_GUARDED_BY(mutex_);

@@ -235,5 +235,57 @@ TEST_F(CudaMemoryLimitTest, GraphsCountAndGoForAClientsMemory) {
   EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
 }
 
+// ---- Where a program that was run once keeps its graph ----
+
+class CudaMemoryOfGraphsTest : public CudaMemoryLimitTest {
+ protected:
+  CudaMemoryOfGraphsTest() {
+    EXPECT_THAT(Run(program_), IsOk());
+    EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
+  }
+  ~CudaMemoryOfGraphsTest() override {
+    EXPECT_EQ(card_->calls("DestroyGraph"), 1);
+    device_->Release(data_, kMiB);
+  }
+
+  std::unique_ptr<const DeviceProgram> NewProgram() const {
+    return device_->MakeProgram({ProductOf(data_), ProductOf(data_)});
+  }
+  absl::Status Run(const std::unique_ptr<const DeviceProgram>& program) {
+    return Submitted(*device_, queue_, program.get()).Status();
+  }
+
+  std::byte* const data_ = Allocate(kMiB);
+  const std::unique_ptr<const DeviceProgram> program_ = NewProgram();
+  const std::unique_ptr<const DeviceProgram> other_ = NewProgram();
+};
+
+TEST_F(CudaMemoryOfGraphsTest, ItGoesForTheWorkspaceOfAnOp) {
+  std::byte* const rest = Allocate(15 * kMiB - workspace_bytes_);
+  EXPECT_THAT(Multiply(NewQueue(), data_).Status(), IsOk());
+  device_->Release(rest, 15 * kMiB - workspace_bytes_);
+}
+
+TEST_F(CudaMemoryOfGraphsTest, AlsoWhereTheCardHasNoMoreThoughTheBudgetHas) {
+  for (const int call : {1, 2}) card_->FailCall("Allocate", call, kDriverOutOfMemory);
+  EXPECT_THAT(Multiply(NewQueue(), data_).Status(), IsOk());
+}
+
+TEST_F(CudaMemoryOfGraphsTest, ItGoesForTheGraphOfAnotherProgram) {
+  std::byte* const rest = Allocate(15 * kMiB - workspace_bytes_);
+  EXPECT_THAT(Run(other_), IsOk());
+  EXPECT_EQ(card_->calls("LaunchGraph"), 2);
+  device_->Release(rest, 15 * kMiB - workspace_bytes_);
+  EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
+}
+
+TEST_F(CudaMemoryOfGraphsTest, WhereThatDoesNotHelpAnOpIsOutOfMemory) {
+  const std::uint64_t bytes = 15 * kMiB - workspace_bytes_ + 256;
+  std::byte* const rest = Allocate(bytes);
+  EXPECT_THAT(Multiply(NewQueue(), data_).Status(),
+              IsStatus(absl::StatusCode::kResourceExhausted, "has no 4096 bytes left"));
+  device_->Release(rest, bytes);
+}
+
 }  // namespace
 }  // namespace acceld
