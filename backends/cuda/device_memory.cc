@@ -133,6 +133,11 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::ui
   return ToStatus(data.status, driver_.info());
 }
 
+void DeviceMemory::ReleaseIn(StreamHandle stream, std::byte* data, std::uint64_t bytes) {
+  (void)driver_.Free(stream, data);
+  budget_.Release(bytes);
+}
+
 void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
   if (const std::optional<std::uint64_t> taken_bytes = openable_.Release(data)) {
     return budget_.Release(*taken_bytes);

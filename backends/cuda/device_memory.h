@@ -47,6 +47,8 @@ class DeviceMemory {
   absl::StatusOr<std::byte*> Import(int descriptor, std::uint64_t bytes);
   // With undefined contents, for what comes next in `stream`.
   absl::StatusOr<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
+  // Gives back what AllocateIn returned, once what is earlier in the same stream is done.
+  void ReleaseIn(StreamHandle stream, std::byte* data, std::uint64_t bytes);
   // The host has seen done all that used it.
   void Release(std::byte* data, std::uint64_t bytes);
 

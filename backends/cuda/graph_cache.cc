@@ -58,15 +58,19 @@ std::shared_ptr<const Graph> GraphCache::Find(const CudaProgram& program) {
 std::shared_ptr<const Graph> GraphCache::Capture(const CudaProgram& program, StreamHandle stream,
                                                  OpResources& resources) {
   const auto graph = std::make_shared<Graph>(driver_, memory_);
-  resources.kept.push_back(graph);  // Also where this fails: the stream may use its memory.
+  resources.kept.push_back(graph);
   GraphNeeds needs;
   MutexLock lock(capture_mutex_);
   if (RunAll(program.ops(), GraphContext(driver_, StreamHandle{}, plans_, pinned_, graph->resources,
                                          nullptr, needs)) &&
       needs.bytes() <= max_bytes_) {
     // Where it fails, there may be memory the next time.
-    if (!Prepare(needs, stream, *graph, resources)) return nullptr;
-    if (TryCapture(program.ops(), needs, *graph)) return graph;
+    const bool ready = Prepare(needs, stream, *graph, resources);
+    if (ready && TryCapture(program.ops(), needs, *graph)) return graph;
+    // The ops one by one may need it, which come next in the stream.
+    if (graph->data != nullptr) memory_.ReleaseIn(stream, graph->data, graph->bytes);
+    graph->data = nullptr;
+    if (!ready) return nullptr;
   }
   // Why is no matter: the ops one by one meet it, too, or are right.
   program.Refuse();

@@ -202,6 +202,19 @@ TEST_F(CudaMemoryLimitTest, TheOpsOfAProgramWithoutAGraphTakeTheWorkspaceOfOne) 
   device_->Release(data, kMiB);
 }
 
+TEST_F(CudaMemoryLimitTest, WhereACaptureFailsTheOpsHaveTheMemoryThatItsGraphHad) {
+  const std::uint64_t bytes = 16 * kMiB - workspace_bytes_;
+  std::byte* const data = Allocate(bytes);
+  for (const char* call : {"BeginCapture", "EndCapture"}) {
+    const auto program = device_->MakeProgram({ProductOf(data), ProductOf(data)});
+    const DeviceProgram* const work = program.get();
+    card_->FailCall(call, 1, kDriverFailure);
+    EXPECT_THAT(Submitted(*device_, queue_, work).Status(), IsOk()) << call;
+    EXPECT_EQ(device_->memory().free_bytes, workspace_bytes_);
+  }
+  device_->Release(data, bytes);
+}
+
 // What runs in other queues makes no op fail: their workspace is waited for.
 TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesMakesNoOpFailAndNoAllocation) {
   const std::uint64_t bytes = 16 * kMiB - workspace_bytes_;
