@@ -59,10 +59,13 @@ absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroed(std::uint64_t bytes) {
-  MutexLock lock(mutex_);
-  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
+  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, [&] {
+    MutexLock lock(mutex_);
+    return driver_.Allocate(stream_, bytes);
+  });
   if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
+  MutexLock lock(mutex_);
   DriverStatus status = driver_.Memset(stream_, data.value, 0, bytes);
   if (status.ok()) status = driver_.Record(zeroed_, stream_);
   if (!status.ok()) {
@@ -84,14 +87,9 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroedOpenable(std::uint64_t bytes) {
-  DriverResult<std::byte*> data = openable_.Allocate(bytes);
-  if (data.status.code == DriverCode::kOutOfMemory) {
-    if (const DriverStatus trimmed = driver_.TrimPool(); !trimmed.ok()) {
-      return ToStatus(trimmed, driver_.info());
-    }
-    data = openable_.Allocate(bytes);
-    if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
-  }
+  const DriverResult<std::byte*> data =
+      AllocateOrTrim(driver_, [&] { return openable_.Allocate(bytes); });
+  if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   // All that is mapped, since whoever opens it sees all. Waited for, since nothing orders another
   // process behind it.

@@ -1,4 +1,5 @@
 #include <string>
+#include <thread>
 
 #include "backends/core/status.h"
 #include "tests/unit/backends/cuda/testing.h"
@@ -52,6 +53,21 @@ TEST_F(CudaMemoryTest, TrimsThePoolOnceWhereThereIsNoMoreMemory) {
   EXPECT_EQ(card_->calls("TrimPool"), 1);
   EXPECT_EQ(card_->pool_bytes(), 50 * kMiB);
   device_->Release(data, 50 * kMiB);
+}
+
+// Ends only where neither waits for the trimming.
+TEST_F(CudaMemoryTest, WhileThePoolIsTrimmedOtherMemoryIsUsedAndReleased) {
+  std::byte* const before = Allocate(256);
+  card_->FailCall("Allocate", 1, kDriverOutOfMemory);
+  card_->HoldCalls("TrimPool");
+  std::byte* data = nullptr;
+  std::thread allocator([&] { data = Allocate(256); });
+  card_->WaitForCalls("TrimPool", 1);
+  EXPECT_THAT(Fill(before, 1, 256).Status(), IsOk());
+  device_->Release(before, 256);
+  card_->ReleaseCalls();
+  allocator.join();
+  device_->Release(data, 256);
 }
 
 // Others use the card, too.
