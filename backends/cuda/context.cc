@@ -23,14 +23,13 @@ absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
     added = counted_->Add(bytes, resources_.workspace_bytes);
   }
   ACCELD_RETURN_IF_ERROR(added);
-  // Then other streams' is waited for.
-  if (counted_->exceeds_budget()) (void)driver_.TrimPool();
   DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
   if (data.status.code == DriverCode::kOutOfMemory && counted_->LetGo()) {
     data = AllocateOrTrim(driver_, stream_, bytes);
   }
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   allocated_.push_back(data.value);
+  counted_->KeepToBudget();
   return data.value;
 }
 

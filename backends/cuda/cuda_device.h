@@ -27,8 +27,9 @@ DeviceInfo Limited(DeviceInfo card, const CudaOptions& options);
 // names what ran.
 //
 // Workspace counts from when its op is submitted until that is done. Where the workspace of ops of
-// several queues exceeds the limit beside the allocations, the later ones wait; out of memory is
-// only what does not fit beside the allocations.
+// several queues takes more of the card than the limit leaves beside the allocations, the later
+// ones wait for the card, and so does whoever submits them; out of memory is only what does not fit
+// beside the allocations.
 std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver,
                                        const CudaOptions& options = {});
 

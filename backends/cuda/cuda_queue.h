@@ -104,7 +104,8 @@ class CudaQueue {
   DeviceParts& parts_;
   const StreamHandle stream_;
   // Graphs go for it: their programs run as well without.
-  StreamWorkspace workspace_{parts_.memory.budget(), [this] { return parts_.graphs.Clear(); }};
+  StreamWorkspace workspace_{parts_.memory.budget(), [this] { return parts_.graphs.Clear(); },
+                             [this] { parts_.memory.KeepToBudget(); }};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.

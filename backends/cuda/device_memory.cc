@@ -36,11 +36,13 @@ absl::Status DeviceMemory::Init() {
   return absl::OkStatus();
 }
 
-absl::Status DeviceMemory::Reserve(std::uint64_t bytes) {
-  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
-  // Then workspace of what runs is waited for.
-  if (budget_.used_bytes() > budget_.limit_bytes()) (void)driver_.TrimPool();
-  return absl::OkStatus();
+void DeviceMemory::KeepToBudget() {
+  const std::uint64_t limit_bytes = budget_.limit_bytes();
+  if (budget_.used_bytes() <= limit_bytes) return;
+  const DriverResult<CardMemory> card = driver_.Memory();
+  if (!card.ok()) return;
+  const std::uint64_t taken_bytes = card.value.pool_bytes + openable_.allocated_bytes();
+  if (taken_bytes > limit_bytes) (void)driver_.TrimPool();
 }
 
 absl::Status DeviceMemory::OutOfCard(std::uint64_t bytes) const {
@@ -52,9 +54,13 @@ absl::Status DeviceMemory::OutOfCard(std::uint64_t bytes) const {
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
-  ACCELD_RETURN_IF_ERROR(Reserve(bytes));
+  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
   absl::StatusOr<std::byte*> data = AllocateZeroed(bytes);
-  if (!data.ok()) budget_.Release(bytes);
+  if (data.ok()) {
+    KeepToBudget();
+  } else {
+    budget_.Release(bytes);
+  }
   return data;
 }
 
@@ -80,9 +86,13 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
   // What is beyond the budget as it is might not be rounded up.
   const std::uint64_t taken_bytes =
       bytes <= budget_.limit_bytes() ? openable_.RoundUp(bytes) : bytes;
-  ACCELD_RETURN_IF_ERROR(Reserve(taken_bytes));
+  ACCELD_RETURN_IF_ERROR(budget_.Reserve(taken_bytes));
   absl::StatusOr<std::byte*> data = AllocateZeroedOpenable(taken_bytes);
-  if (!data.ok()) budget_.Release(taken_bytes);
+  if (data.ok()) {
+    KeepToBudget();
+  } else {
+    budget_.Release(taken_bytes);
+  }
   return data;
 }
 
@@ -124,11 +134,14 @@ absl::StatusOr<std::byte*> DeviceMemory::Import(int descriptor, std::uint64_t by
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateIn(StreamHandle stream, std::uint64_t bytes) {
-  ACCELD_RETURN_IF_ERROR(Reserve(bytes));
+  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
   const DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream, bytes);
-  if (data.ok()) return data.value;
-  budget_.Release(bytes);
-  return ToStatus(data.status, driver_.info());
+  if (!data.ok()) {
+    budget_.Release(bytes);
+    return ToStatus(data.status, driver_.info());
+  }
+  KeepToBudget();
+  return data.value;
 }
 
 void DeviceMemory::ReleaseIn(StreamHandle stream, std::byte* data, std::uint64_t bytes) {

@@ -52,6 +52,11 @@ class DeviceMemory {
   // The host has seen done all that used it.
   void Release(std::byte* data, std::uint64_t bytes);
 
+  // To be called after an allocation. Workspace of several streams may be more than the budget has:
+  // where that much is taken of the card, waits for what runs, whose workspace goes back then.
+  // Where it is only counted, since the host has not seen yet that the work is done, nothing waits.
+  void KeepToBudget();
+
   // Of the budget; what the pool keeps unused counts as free, what others have of the card does
   // not. Before Init, and once the card is lost, nothing is free.
   MemoryUsage Usage() const;
@@ -63,7 +68,6 @@ class DeviceMemory {
   DriverStatus OrderBehind(StreamHandle stream, std::uint64_t& seen);
 
  private:
-  absl::Status Reserve(std::uint64_t bytes);
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
   absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);

@@ -18,9 +18,11 @@ namespace acceld::cuda {
 class StreamWorkspace {
  public:
   // `budget` outlives it. `let_go` gives up what the device keeps only to be faster, and says
-  // whether there was any.
-  explicit StreamWorkspace(MemoryBudget& budget, std::function<bool()> let_go = nullptr)
-      : budget_(budget), let_go_(std::move(let_go)) {}
+  // whether there was any. `keep_to_budget` waits for what runs where the device has taken too much
+  // of the card.
+  explicit StreamWorkspace(MemoryBudget& budget, std::function<bool()> let_go = nullptr,
+                           std::function<void()> keep_to_budget = nullptr)
+      : budget_(budget), let_go_(std::move(let_go)), keep_to_budget_(std::move(keep_to_budget)) {}
   // All work has ended.
   ~StreamWorkspace() = default;
   StreamWorkspace(const StreamWorkspace&) = delete;
@@ -35,14 +37,17 @@ class StreamWorkspace {
   // To be called where there is no memory; true where it may be tried once more.
   bool LetGo() const { return let_go_ != nullptr && let_go_(); }
 
-  // Whether more is counted than may be, until what runs has ended.
-  bool exceeds_budget() const { return budget_.used_bytes() > budget_.limit_bytes(); }
+  // Comes after workspace was allocated.
+  void KeepToBudget() const {
+    if (keep_to_budget_ != nullptr) keep_to_budget_();
+  }
 
  private:
   void Count() ACCELD_REQUIRES(mutex_);
 
   MemoryBudget& budget_;
   const std::function<bool()> let_go_;
+  const std::function<void()> keep_to_budget_;
   Mutex mutex_;
   // Of the ops under way that have any.
   std::multiset<std::uint64_t> of_ops_ ACCELD_GUARDED_BY(mutex_);

@@ -264,6 +264,47 @@ TEST_F(CudaMemoryLimitTest, GraphsCountAndGoForAClientsMemory) {
   EXPECT_EQ(device_->memory().free_bytes, 16 * kMiB);
 }
 
+// What the card has done counts until the host has seen that, but the pool has it back.
+TEST_F(CudaMemoryLimitTest, WorkspaceThatThePoolHasBackIsNotWaitedFor) {
+  const std::uint64_t bytes = 16 * kMiB - workspace_bytes_;
+  std::byte* const data = Allocate(bytes);
+  card_->HoldCalls("Elapsed");
+  const Submitted first = Multiply(queue_, data);
+  card_->WaitForCalls("Elapsed", 1);
+  EXPECT_EQ(device_->memory().free_bytes, 0u);
+  const Submitted second = Multiply(NewQueue(), data + 256);
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  card_->ReleaseCalls();
+  for (const Submitted* work : {&first, &second}) EXPECT_THAT(work->Status(), IsOk());
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  card_->HoldCalls("Elapsed");
+  const Submitted third = Multiply(queue_, data);
+  card_->WaitForCalls("Elapsed", 3);
+  std::byte* const last = Allocate(workspace_bytes_);
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  card_->ReleaseCalls();
+  EXPECT_THAT(third.Status(), IsOk());
+  device_->Release(data, bytes);
+  device_->Release(last, workspace_bytes_);
+}
+
+// Of the pool alone there is enough.
+TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesIsWaitedForBesideOpenableMemoryToo) {
+  std::byte* const openable = *device_->Allocate(8 * kMiB, {.openable = true});
+  const std::uint64_t bytes = 8 * kMiB - workspace_bytes_;
+  std::byte* const data = Allocate(bytes);
+  const DeviceQueue other = NewQueue();
+  card_->Hold();
+  const Submitted first = Multiply(queue_, data);
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  const Submitted second = Multiply(other, data + 256);
+  EXPECT_EQ(card_->calls("TrimPool"), 1);
+  card_->Release();
+  for (const Submitted* work : {&first, &second}) EXPECT_THAT(work->Status(), IsOk());
+  device_->Release(data, bytes);
+  device_->Release(openable, 8 * kMiB);
+}
+
 // ---- Where a program that was run once keeps its graph ----
 
 class CudaMemoryOfGraphsTest : public CudaMemoryLimitTest {
