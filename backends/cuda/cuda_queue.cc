@@ -160,6 +160,12 @@ void CudaQueue::EndItem(Item& item) {
   (void)parts_.driver.Synchronize(stream_);
 }
 
+bool CudaQueue::LetGo() {
+  // Graphs, whose programs run as well without.
+  const bool graphs = parts_.graphs.Clear();
+  return parts_.memory.FinishReleases() || graphs;
+}
+
 void CudaQueue::Fail(Item& item, const absl::Status& error) {
   if (!item.status.ok()) return;
   std::string running;

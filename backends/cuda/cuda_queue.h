@@ -96,6 +96,8 @@ class CudaQueue {
   // Whether the first item is done; its status then says how. Sets `moved` where it did some of it.
   bool Finished(Item& item, bool& moved);
   void Complete(Item item);
+  // Gives up what there need not be, for memory; whether there may be more then.
+  bool LetGo();
   // Ends `item` with an error, unless it has one. Where the card is lost, the queue's first work is
   // the one that ran.
   void Fail(Item& item, const absl::Status& error);
@@ -103,8 +105,7 @@ class CudaQueue {
 
   DeviceParts& parts_;
   const StreamHandle stream_;
-  // Graphs go for it: their programs run as well without.
-  StreamWorkspace workspace_{parts_.memory.budget(), [this] { return parts_.graphs.Clear(); },
+  StreamWorkspace workspace_{parts_.memory.budget(), [this] { return LetGo(); },
                              [this] { parts_.memory.KeepToBudget(); }};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;

@@ -53,8 +53,14 @@ absl::Status DeviceMemory::OutOfCard(std::uint64_t bytes) const {
       driver_.info().ordinal, driver_.info().name, card.value.free_bytes, card.value.total_bytes));
 }
 
+absl::Status DeviceMemory::Reserve(std::uint64_t bytes) {
+  const absl::Status reserved = budget_.Reserve(bytes);
+  return absl::IsResourceExhausted(reserved) && FinishReleases() ? budget_.Reserve(bytes)
+                                                                 : reserved;
+}
+
 absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
-  ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
+  ACCELD_RETURN_IF_ERROR(Reserve(bytes));
   absl::StatusOr<std::byte*> data = AllocateZeroed(bytes);
   if (data.ok()) {
     KeepToBudget();
@@ -65,10 +71,12 @@ absl::StatusOr<std::byte*> DeviceMemory::Allocate(std::uint64_t bytes) {
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroed(std::uint64_t bytes) {
-  const DriverResult<std::byte*> data = AllocateOrTrim(driver_, [&] {
+  const auto allocate = [&] {
     MutexLock lock(mutex_);
     return driver_.Allocate(stream_, bytes);
-  });
+  };
+  DriverResult<std::byte*> data = AllocateOrTrim(driver_, allocate);
+  if (data.status.code == DriverCode::kOutOfMemory && FinishReleases()) data = allocate();
   if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   MutexLock lock(mutex_);
@@ -86,7 +94,9 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
   // What is beyond the budget as it is might not be rounded up.
   const std::uint64_t taken_bytes =
       bytes <= budget_.limit_bytes() ? openable_.RoundUp(bytes) : bytes;
-  ACCELD_RETURN_IF_ERROR(budget_.Reserve(taken_bytes));
+  // Without it there would be no way to give it back.
+  ACCELD_RETURN_IF_ERROR(releases_.Start());
+  ACCELD_RETURN_IF_ERROR(Reserve(taken_bytes));
   absl::StatusOr<std::byte*> data = AllocateZeroedOpenable(taken_bytes);
   if (data.ok()) {
     KeepToBudget();
@@ -97,15 +107,16 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroedOpenable(std::uint64_t bytes) {
-  const DriverResult<std::byte*> data =
-      AllocateOrTrim(driver_, [&] { return openable_.Allocate(bytes); });
+  const auto allocate = [&] { return openable_.Allocate(bytes); };
+  DriverResult<std::byte*> data = AllocateOrTrim(driver_, allocate);
+  if (data.status.code == DriverCode::kOutOfMemory && FinishReleases()) data = allocate();
   if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
   // All that is mapped, since whoever opens it sees all. Waited for, since nothing orders another
   // process behind it.
   const DriverStatus status = ZeroNow(data.value, bytes);
   if (status.ok()) return data.value;
-  openable_.Release(data.value);
+  openable_.Release(*openable_.Take(data.value));
   return ToStatus(status, driver_.info());
 }
 
@@ -130,6 +141,7 @@ absl::StatusOr<std::byte*> DeviceMemory::Import(int descriptor, std::uint64_t by
                                        bytes, driver_.info().ordinal, driver_.info().name,
                                        driver_.info().total_memory_bytes));
   }
+  ACCELD_RETURN_IF_ERROR(releases_.Start());
   return openable_.Import(descriptor, bytes);
 }
 
@@ -150,8 +162,18 @@ void DeviceMemory::ReleaseIn(StreamHandle stream, std::byte* data, std::uint64_t
 }
 
 void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
-  if (const std::optional<std::uint64_t> taken_bytes = openable_.Release(data)) {
-    return budget_.Release(*taken_bytes);
+  if (const std::optional<OpenableMemory::Block> block = openable_.Take(data)) {
+    const std::uint64_t taken_bytes = block->taken_bytes();
+    {
+      MutexLock lock(releasing_mutex_);
+      releasing_bytes_ += taken_bytes;
+    }
+    return releases_.Add([this, block = *block, taken_bytes] {
+      openable_.Release(block);
+      MutexLock lock(releasing_mutex_);
+      budget_.Release(taken_bytes);
+      releasing_bytes_ -= taken_bytes;
+    });
   }
   {
     MutexLock lock(mutex_);
@@ -163,13 +185,22 @@ void DeviceMemory::Release(std::byte* data, std::uint64_t bytes) {
 MemoryUsage DeviceMemory::Usage() const {
   MemoryUsage usage{.total_bytes = budget_.limit_bytes(), .free_bytes = 0};
   if (!initialized_.load(std::memory_order_acquire)) return usage;
+  std::uint64_t used = 0;
+  std::uint64_t releasing = 0;
+  {
+    MutexLock lock(releasing_mutex_);
+    used = budget_.used_bytes();
+    releasing = releasing_bytes_;
+  }
+  // Read before the card's, so that what goes back meanwhile counts on one side at least.
+  const std::uint64_t openable = openable_.allocated_bytes();
   const DriverResult<CardMemory> card = driver_.Memory();
   if (!card.ok()) return usage;
   // Not what the pool says it has unused, which follows the stream's frees at some distance.
-  const std::uint64_t ours =
-      card.value.free_bytes + card.value.pool_bytes + openable_.allocated_bytes();
-  const std::uint64_t used = budget_.used_bytes();
-  usage.free_bytes = std::min(budget_.left_bytes(), ours > used ? ours - used : 0);
+  const std::uint64_t ours = card.value.free_bytes + card.value.pool_bytes + openable;
+  const std::uint64_t left = std::min(usage.total_bytes, ours);
+  used -= releasing;
+  usage.free_bytes = left > used ? left - used : 0;
   return usage;
 }
 

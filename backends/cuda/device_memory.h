@@ -11,6 +11,7 @@
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/openable_memory.h"
+#include "backends/cuda/release_thread.h"
 #include "backends/device.h"
 #include "backends/memory/memory_budget.h"
 #include "fmt/format.h"
@@ -49,8 +50,12 @@ class DeviceMemory {
   absl::StatusOr<std::byte*> AllocateIn(StreamHandle stream, std::uint64_t bytes);
   // Gives back what AllocateIn returned, once what is earlier in the same stream is done.
   void ReleaseIn(StreamHandle stream, std::byte* data, std::uint64_t bytes);
-  // The host has seen done all that used it.
+  // The host has seen done all that used it. What is openable goes back on a thread of its own, and
+  // counts against the budget until then; an allocation that finds no memory waits for that.
   void Release(std::byte* data, std::uint64_t bytes);
+
+  // Waits for what Release gives back on a thread of its own. False where that never was anything.
+  bool FinishReleases() { return releases_.Finish(); }
 
   // To be called after an allocation. Workspace of several streams may be more than the budget has:
   // where that much is taken of the card, waits for what runs, whose workspace goes back then.
@@ -58,7 +63,8 @@ class DeviceMemory {
   void KeepToBudget();
 
   // Of the budget; what the pool keeps unused counts as free, what others have of the card does
-  // not. Before Init, and once the card is lost, nothing is free.
+  // not. What is being given back counts as free. Before Init, and once the card is lost, nothing
+  // is free.
   MemoryUsage Usage() const;
 
   MemoryBudget& budget() { return budget_; }
@@ -68,6 +74,7 @@ class DeviceMemory {
   DriverStatus OrderBehind(StreamHandle stream, std::uint64_t& seen);
 
  private:
+  absl::Status Reserve(std::uint64_t bytes);
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
   absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);
@@ -87,6 +94,11 @@ class DeviceMemory {
   Mutex openable_mutex_;
   // Made when it is first needed.
   StreamHandle openable_stream_ ACCELD_GUARDED_BY(openable_mutex_){};
+  mutable Mutex releasing_mutex_;
+  // Of the budget, by what `releases_` has still to do.
+  std::uint64_t releasing_bytes_ ACCELD_GUARDED_BY(releasing_mutex_) = 0;
+  // Last, so that its destructor, which gives all back, comes first.
+  ReleaseThread releases_;
 };
 
 }  // namespace acceld::cuda

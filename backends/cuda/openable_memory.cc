@@ -39,7 +39,8 @@ DriverResult<std::byte*> OpenableMemory::Allocate(std::uint64_t bytes) {
   }
   allocated_bytes_.fetch_add(taken_bytes, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  blocks_.emplace(mapped.data.value, Block{.memory = memory.value, .bytes = taken_bytes});
+  blocks_.emplace(mapped.data.value,
+                  Block{.data = mapped.data.value, .memory = memory.value, .bytes = taken_bytes});
   return mapped.data;
 }
 
@@ -73,25 +74,24 @@ absl::StatusOr<std::byte*> OpenableMemory::Import(int descriptor, std::uint64_t 
   if (mapped.does_not_fit) return Refusal(descriptor, bytes, mapped.data.status);
   if (!mapped.data.ok()) return ToStatus(mapped.data.status, driver_.info());
   MutexLock lock(mutex_);
-  blocks_.emplace(mapped.data.value, Block{.bytes = taken_bytes});
+  blocks_.emplace(mapped.data.value, Block{.data = mapped.data.value, .bytes = taken_bytes});
   return mapped.data.value;
 }
 
-std::optional<std::uint64_t> OpenableMemory::Release(std::byte* data) {
-  Block block;
-  {
-    MutexLock lock(mutex_);
-    const auto found = blocks_.find(data);
-    if (found == blocks_.end()) return std::nullopt;
-    block = found->second;
-    blocks_.erase(found);
-  }
-  (void)driver_.UnmapMemory(data, block.bytes);
-  (void)driver_.FreeAddresses(data, block.bytes);
-  if (block.memory == MemoryHandle{}) return 0;
-  (void)driver_.ReleaseMemory(block.memory);
-  allocated_bytes_.fetch_sub(block.bytes, std::memory_order_relaxed);
-  return block.bytes;
+std::optional<OpenableMemory::Block> OpenableMemory::Take(std::byte* data) {
+  MutexLock lock(mutex_);
+  const auto found = blocks_.find(data);
+  if (found == blocks_.end()) return std::nullopt;
+  const Block block = found->second;
+  blocks_.erase(found);
+  return block;
+}
+
+void OpenableMemory::Release(const Block& block) {
+  (void)driver_.UnmapMemory(block.data, block.bytes);
+  (void)driver_.FreeAddresses(block.data, block.bytes);
+  if (block.memory != MemoryHandle{}) (void)driver_.ReleaseMemory(block.memory);
+  allocated_bytes_.fetch_sub(block.taken_bytes(), std::memory_order_relaxed);
 }
 
 }  // namespace acceld::cuda

@@ -19,6 +19,16 @@ namespace acceld::cuda {
 // Thread-safe. For a card whose granularity is not 0.
 class OpenableMemory {
  public:
+  struct Block {
+    std::byte* data = nullptr;
+    // None where it was imported.
+    MemoryHandle memory{};
+    std::uint64_t bytes = 0;
+
+    // Of the card; what was imported takes none here.
+    std::uint64_t taken_bytes() const { return memory == MemoryHandle{} ? 0 : bytes; }
+  };
+
   // `driver` outlives it.
   explicit OpenableMemory(Driver& driver) : driver_(driver) {}
 
@@ -32,20 +42,16 @@ class OpenableMemory {
   // RoundUp(bytes) bytes of what `descriptor` is of. Invalid argument where that is nothing of this
   // card's, or has fewer.
   absl::StatusOr<std::byte*> Import(int descriptor, std::uint64_t bytes);
-  // Gives back what Allocate or Import returned; how many bytes it took of the card, none where it
-  // was imported. Nothing where `data` is neither. The host has seen done all that used it.
-  std::optional<std::uint64_t> Release(std::byte* data);
+  // Takes out what Allocate or Import returned, which is mapped still. Nothing where `data` is
+  // neither.
+  std::optional<Block> Take(std::byte* data);
+  // Gives back what was taken out; may wait for the card. The host has seen done all that used it.
+  void Release(const Block& block);
 
-  // What was allocated and not released.
+  // What was allocated and is not the card's again.
   std::uint64_t allocated_bytes() const { return allocated_bytes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Block {
-    // None where it was imported.
-    MemoryHandle memory{};
-    std::uint64_t bytes = 0;
-  };
-
   // What a mapping came to, and which call decided that.
   struct Mapped {
     DriverResult<std::byte*> data;

@@ -116,6 +116,49 @@ TEST_F(CudaOpenTest, WhatIsFreedGoesBackToTheCardAndStaysForWhoHasOpenedIt) {
   opener_->DestroyQueue(queue);
 }
 
+// The driver may wait for the card there.
+TEST_F(CudaOpenTest, IsUnmappedWhileWhoReleasesItGoesOn) {
+  std::byte* const pooled = Allocate(kBytes);
+  std::byte* const data = *AllocateOpenable(40 * kMiB);
+  const UniqueFd descriptor = *device_->ExportHandle(data);
+  std::byte* const opened = *device_->ImportHandle(descriptor.get(), kBytes);
+  card_->HoldCalls("UnmapMemory");
+  device_->Release(opened, kBytes);
+  device_->Release(data, 40 * kMiB);
+  // Nobody need wait to know what will be free.
+  EXPECT_GT(device_->memory().free_bytes, 63 * kMiB);
+  EXPECT_THAT(device_->ExportHandle(data).status(), HasReason(reason::kUnsupported));
+  EXPECT_THAT(Fill(pooled, 1, kBytes).Status(), IsOk());
+  device_->Release(Allocate(kBytes), kBytes);
+  card_->WaitForCalls("UnmapMemory", 1);
+  EXPECT_EQ(card_->calls("ReleaseMemory"), 1);  // Of the opening.
+  card_->ReleaseCalls();
+  device_->Release(pooled, kBytes);
+}
+
+TEST_F(CudaOpenTest, WhoFindsNoMemoryWaitsForWhatIsUnmapped) {
+  for (const bool openable : {true, false, true, false}) {
+    device_->Release(*AllocateOpenable(40 * kMiB), 40 * kMiB);
+    const absl::StatusOr<std::byte*> next = device_->Allocate(60 * kMiB, {.openable = openable});
+    ASSERT_THAT(next.status(), IsOk());
+    device_->Release(*next, 60 * kMiB);
+  }
+}
+
+TEST_F(CudaOpenTest, AnOpThatFindsNoWorkspaceWaitsForWhatIsUnmapped) {
+  std::byte* const pooled = Allocate(32 * kMiB);
+  const ops::Gather gather{.rows = 1,
+                           .columns = 1,
+                           .indices = {0},
+                           .table = reinterpret_cast<Address>(pooled),
+                           .output = reinterpret_cast<Address>(pooled + 4)};
+  for (int i = 0; i < 4; ++i) {
+    device_->Release(*AllocateOpenable(32 * kMiB), 32 * kMiB);
+    EXPECT_THAT(Submitted(*device_, queue_, Op(gather)).Status(), IsOk());
+  }
+  device_->Release(pooled, 32 * kMiB);
+}
+
 TEST_F(CudaOpenTest, EachOpeningHasItsOwnAddressAndEnd) {
   std::byte* const data = *AllocateOpenable();
   const UniqueFd first = *device_->ExportHandle(data);

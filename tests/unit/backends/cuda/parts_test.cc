@@ -4,6 +4,7 @@
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/pinned_ranges.h"
 #include "backends/cuda/plan_cache.h"
+#include "backends/cuda/release_thread.h"
 #include "backends/cuda/stream_workspace.h"
 #include "tests/unit/backends/cuda/testing.h"
 
@@ -125,6 +126,21 @@ TEST_F(CudaPartsTest, APlanThatFailsIsTriedAgain) {
   card_->FailCall("PlanConvolution", 1, kDriverFailure);
   EXPECT_EQ(cache.Get(Key(1)).status.code, DriverCode::kFailed);
   EXPECT_TRUE(cache.Get(Key(1)).ok());
+}
+
+TEST(CudaReleaseThreadTest, RunsAllInTheirOrderAndMayBeWaitedFor) {
+  std::vector<int> done;
+  {
+    cuda::ReleaseThread releases;
+    EXPECT_FALSE(releases.Finish());
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(releases.Start(), IsOk());
+    for (int i = 0; i < 3; ++i) releases.Add([&done, i] { done.push_back(i); });
+    EXPECT_TRUE(releases.Finish());
+    EXPECT_THAT(done, testing::ElementsAre(0, 1, 2));
+    EXPECT_TRUE(releases.Finish());
+    for (int i = 3; i < 5; ++i) releases.Add([&done, i] { done.push_back(i); });
+  }
+  EXPECT_THAT(done, testing::ElementsAre(0, 1, 2, 3, 4));
 }
 
 // ---- The budget's count of workspace ----
