@@ -195,12 +195,21 @@ class OneChannelTest(DataChannelTest):
         self.session.close()
         self.assert_ends(self.channel)
 
+    @staticmethod
+    def serves(session):
+        try:
+            session.execute(api.alloc(8))
+        except grpc.RpcError:
+            return False
+        return True
+
     def test_session_ends_with_its_channel_though_a_call_holds_it(self):
         session = self.open()
         with session.attached():
             data.attach(self.daemon, session.info.secret, shared_memory=True).close()
             # What is left is the channel of setUp.
             self.assertTrue(api.wait_until(lambda: self.mapping_count() <= self._maps + 1))
+            self.assertTrue(api.wait_until(lambda: not self.serves(session)))
             self.assert_refused(session.execute, api.alloc(8), reason="SESSION_NOT_FOUND")
 
 
