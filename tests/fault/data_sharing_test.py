@@ -159,11 +159,9 @@ class SharingTest(DataChannelTest):
     def test_exports_of_what_cannot_be_exported(self):
         for options in ({}, {"shared_memory": True}):
             channel = self.attach(**options)
-            for address in (0, 1 << 63, self._innocent_data + (1 << 20), (1 << 64) - 1):
-                (result,) = channel.do(export_handle(address))
-                self.assertEqual(data.status_of(result.payload)[0], INVALID_ARGUMENT)
-            address = channel.value(data.alloc(64))
-            for command in (export_handle(address), data.alloc(64, openable=1)):
+            # The device has no such memory, whatever is named.
+            addresses = [0, 1 << 63, self._innocent_data + (1 << 20), (1 << 64) - 1, channel.value(data.alloc(64))]
+            for command in (*map(export_handle, addresses), data.alloc(64, openable=1)):
                 (result,) = channel.do(command)
                 self.assertEqual(data.status_of(result.payload)[0], UNIMPLEMENTED)
 
