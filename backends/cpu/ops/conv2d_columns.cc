@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/core/status.h"
+#include "backends/cpu/ops/conv2d_axis.h"
 #include "backends/cpu/ops/row_major_product.h"
 #include "backends/cpu/parallel.h"
 
@@ -33,21 +34,9 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// One spatial axis, vertical or horizontal. Output position o reads input position
-// o * stride + f - padding at filter position f, if that is inside the input.
-struct Axis {
-  std::int64_t input;
-  std::int64_t filter;
-  std::int64_t output;
-  std::int64_t stride;
-  std::int64_t padding;
-
-  Axis(const Conv2dShape& shape, std::size_t i)
-      : input(shape.input[2 + i]),
-        filter(shape.filter[2 + i]),
-        output(shape.output[2 + i]),
-        stride(shape.stride[i]),
-        padding(shape.padding[i]) {}
+// An axis, and which of its positions belong together.
+struct Axis : Conv2dAxis {
+  using Conv2dAxis::Conv2dAxis;
 
   std::int64_t InputAt(std::int64_t o, std::int64_t f) const { return o * stride + f - padding; }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cpu/ops/conv2d_axis.h"
 #include "backends/ops/conv2d_shape.h"
 
 namespace acceld::cpu {
@@ -43,19 +44,8 @@ inline void CopyShortRow(const float* from, std::int64_t count, float* to) {
 }
 
 // One axis. Element `e` of the padded input is element e / stride of its phase e % stride.
-struct SplitAxis {
-  std::int64_t input;
-  std::int64_t filter;
-  std::int64_t output;
-  std::int64_t stride;
-  std::int64_t padding;
-
-  SplitAxis(const Conv2dShape& shape, std::size_t i)
-      : input(shape.input[2 + i]),
-        filter(shape.filter[2 + i]),
-        output(shape.output[2 + i]),
-        stride(shape.stride[i]),
-        padding(shape.padding[i]) {}
+struct SplitAxis : Conv2dAxis {
+  using Conv2dAxis::Conv2dAxis;
 
   // Of those that the filter reads.
   std::int64_t phases() const { return std::min(stride, filter); }
