@@ -130,8 +130,9 @@ bool Drain(const Config& config, const StopRequests& requests, SessionTable& ses
                   ? fmt::format("STOPPING=1\nSTATUS=Draining, since {} device {} was lost.",
                                 Name(loss->kind), loss->ordinal)
                   : "STOPPING=1\nSTATUS=Draining.");
-  grpc.SetServing(false);
   Refuse(loss, sessions);
+  // Who hears that it does not serve finds it so.
+  grpc.SetServing(false);
   const auto deadline = Clock::now() + config.drain_timeout;
   bool interrupted = false;
   while (!sessions.Idle() && Clock::now() < deadline && !interrupted) {
