@@ -120,6 +120,8 @@ TEST_F(UnaryTest, KeepsTheSignOfZero) {
   EXPECT_FALSE(std::signbit(Apply(UnaryOp::kNeg, -0.0f)));
   EXPECT_FALSE(std::signbit(Apply(UnaryOp::kAbs, -0.0f)));
   EXPECT_TRUE(std::signbit(Apply(UnaryOp::kSqrt, -0.0f)));
+  EXPECT_TRUE(std::signbit(Apply(UnaryOp::kTanh, -0.0f)));
+  EXPECT_FALSE(std::signbit(Apply(UnaryOp::kTanh, 0.0f)));
 }
 
 TEST_F(UnaryTest, KeepsSubnormals) {

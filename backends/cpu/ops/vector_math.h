@@ -78,16 +78,16 @@ ACCELD_INLINE float Tanh(float x) {
   const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) & 0x80000000;
   const float magnitude = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ sign);
   // tanh x = x + x^3 p(x^2), exact to 2^-27 up to 0.625.
-  const float x2 = x * x;
+  const float x2 = magnitude * magnitude;
   float p = -0x1.75e1c2p-8f;
   p = p * x2 + 0x1.522698p-6f;
   p = p * x2 - 0x1.b83c5ap-5f;
   p = p * x2 + 0x1.110726p-3f;
   p = p * x2 - 0x1.555532p-2f;
-  const float near = x + x * x2 * p;
+  const float near = magnitude + magnitude * x2 * p;
   const float far = 1 - 2 / (Exp(2 * magnitude) + 1);
-  const float signed_far = std::bit_cast<float>(std::bit_cast<std::uint32_t>(far) | sign);
-  return magnitude < 0.625f ? near : signed_far;
+  const float result = magnitude < 0.625f ? near : far;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(result) | sign);
 }
 
 ACCELD_INLINE float Log(float x) {

@@ -2,6 +2,7 @@
 // variable ACCELD_TEST_ALL_FLOATS is set.
 #include "backends/cpu/ops/vector_math.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -50,10 +51,12 @@ double Exact(UnaryOp op, double x) {
 }
 
 // How far `y` is from `exact`, in units of an f32's last place at `exact`; 0.5 also where it is
-// less.
+// less, infinitely far where it is a zero of the wrong sign.
 double Error(float y, double exact) {
   // Most are, and there are many.
-  if (y == static_cast<float>(exact) && std::signbit(y) == std::signbit(exact)) return 0.5;
+  if (y == static_cast<float>(exact)) {
+    return std::signbit(y) == std::signbit(exact) ? 0.5 : std::numeric_limits<double>::infinity();
+  }
   if (std::isnan(exact) || std::isnan(y)) {
     return std::isnan(exact) && std::isnan(y) ? 0 : std::numeric_limits<double>::infinity();
   }
@@ -64,6 +67,10 @@ double Error(float y, double exact) {
   return std::fabs(bounded(static_cast<double>(y)) - value) / std::fmax(place, 0x1p-149);
 }
 
+// What no step may meet.
+constexpr std::array<float, 8> kEdges = {0.0F,     -0.0F,     0x1p-149F, -0x1p-149F,
+                                         INFINITY, -INFINITY, 0x1p-126F, -0x1p-126F};
+
 // The worst error of `apply`, which computes y[i] of x[i], and a number that has it.
 struct Worst {
   double error = 0;
@@ -73,8 +80,9 @@ struct Worst {
 Worst WorstError(
     UnaryOp op, std::int64_t step,
     const std::function<void(const std::vector<float>& x, std::vector<float>& y)>& apply) {
-  std::vector<float> x(kBlock);
-  std::vector<float> y(kBlock);
+  std::vector<float> x(kBlock + kEdges.size());
+  std::copy(kEdges.begin(), kEdges.end(), x.end() - kEdges.size());
+  std::vector<float> y(x.size());
   Worst worst;
   for (std::int64_t block = 0; block < kFloats; block += kBlock * step) {
     for (std::int64_t i = 0; i < kBlock; ++i) {
