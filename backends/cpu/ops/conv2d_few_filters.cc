@@ -25,6 +25,8 @@ constexpr std::int64_t kGrainFlops = 256 * 1024;
 // After so many rows of products a lane's sum is added to those of the rows before, so that it
 // keeps its digits.
 constexpr std::int64_t kRowsPerSum = 8;
+// Likewise after so many products of an output.
+constexpr std::int64_t kProductsPerSum = 512;
 
 std::int64_t RoundUpToLanes(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
@@ -111,25 +113,74 @@ void PadOutput(const Stripe& stripe, const float* image, int threads) {
               });
 }
 
-// `kFilters` x `kVectors` vectors of the output, from column `x` of a row of the stripe on.
+// A part of a filter.
+struct FilterPart {
+  std::int64_t channel;
+  std::int64_t last_channel;
+  std::int64_t row;
+  std::int64_t last_row;
+  std::int64_t column;
+  std::int64_t last_column;
+};
+
+// `kFilters` x `kVectors` vectors of the output, from column `x` of a row of the stripe on, as far
+// as a part of the filter contributes to them.
 template <int kFilters, int kVectors>
-ACCELD_INLINE void ForwardColumns(const Stripe& stripe, const float* filter, std::int64_t row,
-                                  std::int64_t x, Lanes sums[kFilters][kVectors]) {
+ACCELD_INLINE void SumPart(const Stripe& stripe, const float* filter, const FilterPart& part,
+                           std::int64_t row, std::int64_t x, Lanes result[kFilters][kVectors]) {
   const auto& [filters, channels, height, width] = stripe.shape.filter;
+  // Registers, since nothing else names them.
+  Lanes sums[kFilters][kVectors];
   for (int k = 0; k < kFilters; ++k) {
     for (int v = 0; v < kVectors; ++v) sums[k][v] = Lanes{};
   }
-  for (std::int64_t c = 0; c < channels; ++c) {
-    for (std::int64_t i = 0; i < height; ++i) {
+  for (std::int64_t c = part.channel; c < part.last_channel; ++c) {
+    for (std::int64_t i = part.row; i < part.last_row; ++i) {
       const float* const source = stripe.InputRow(c, row, i) + x;
       const float* const weights = filter + (c * height + i) * width;
-      for (std::int64_t j = 0; j < width; ++j) {
+      for (std::int64_t j = part.column; j < part.last_column; ++j) {
         for (int v = 0; v < kVectors; ++v) {
           Lanes inputs;
           Load(source + j + v * kLanes, inputs);
           for (int k = 0; k < kFilters; ++k) {
             sums[k][v] += weights[k * channels * height * width + j] * inputs;
           }
+        }
+      }
+    }
+  }
+  for (int k = 0; k < kFilters; ++k) {
+    for (int v = 0; v < kVectors; ++v) result[k][v] = sums[k][v];
+  }
+}
+
+// All of them.
+template <int kFilters, int kVectors>
+ACCELD_INLINE void ForwardColumns(const Stripe& stripe, const float* filter, std::int64_t row,
+                                  std::int64_t x, Lanes totals[kFilters][kVectors]) {
+  const auto& [filters, channels, height, width] = stripe.shape.filter;
+  if (channels * height * width <= kProductsPerSum) {
+    SumPart<kFilters, kVectors>(stripe, filter, {0, channels, 0, height, 0, width}, row, x, totals);
+    return;
+  }
+  // Whole planes of the filter, else whole rows of one.
+  const std::int64_t columns_of_part = std::min(width, kProductsPerSum);
+  const std::int64_t rows_of_part = std::min(height, kProductsPerSum / columns_of_part);
+  const std::int64_t channels_of_part =
+      std::max<std::int64_t>(1, kProductsPerSum / (height * width));
+  for (int k = 0; k < kFilters; ++k) {
+    for (int v = 0; v < kVectors; ++v) totals[k][v] = Lanes{};
+  }
+  for (std::int64_t c = 0; c < channels; c += channels_of_part) {
+    for (std::int64_t i = 0; i < height; i += rows_of_part) {
+      for (std::int64_t j = 0; j < width; j += columns_of_part) {
+        const FilterPart part{c, std::min(c + channels_of_part, channels),
+                              i, std::min(i + rows_of_part, height),
+                              j, std::min(j + columns_of_part, width)};
+        Lanes sums[kFilters][kVectors];
+        SumPart<kFilters, kVectors>(stripe, filter, part, row, x, sums);
+        for (int k = 0; k < kFilters; ++k) {
+          for (int v = 0; v < kVectors; ++v) totals[k][v] += sums[k][v];
         }
       }
     }

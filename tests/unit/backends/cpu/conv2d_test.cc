@@ -170,6 +170,27 @@ TEST_F(CpuConv2d, AgreesWithTheReferenceForFewFilters) {
   ExpectLikeReference(Conv2dShape::For({1, 3, 300, 331}, {1, 3, 2, 5}, {1, 1}, {1, 4}));
 }
 
+// Equal products, whose rounding errors all go one way; many channels, and long rows of the filter.
+TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForFewFilters) {
+  for (const Conv2dShape& shape :
+       {Conv2dShape::For({1, 4096, 3, 20}, {1, 4096, 3, 3}, {1, 1}, {1, 1}),
+        Conv2dShape::For({1, 2, 1, 30'000}, {1, 2, 1, 20'000})}) {
+    SCOPED_TRACE(ToString(shape));
+    const std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), 0.3F);
+    const std::vector<float> filter(static_cast<std::size_t>(ElementCount(shape.filter)), 0.7F);
+    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.output)));
+    auto expected = actual;
+    ops::Conv2dForward op{.shape = shape,
+                          .input = AddressOf(input),
+                          .filter = AddressOf(filter),
+                          .output = AddressOf(actual)};
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
+    op.output = AddressOf(expected);
+    reference::Run(op);
+    ExpectClose(actual, expected, 1e-5, 0);
+  }
+}
+
 TEST_F(CpuConv2d, AgreesWithTheReferenceForFiltersThatCoverTheImage) {
   ExpectLikeReference(Conv2dShape::For({5, 13, 7, 6}, {17, 13, 7, 6}, {2, 3}));
   ExpectLikeReference(Conv2dShape::For({9, 67, 1, 1}, {41, 67, 1, 1}));
