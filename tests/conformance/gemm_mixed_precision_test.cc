@@ -99,6 +99,35 @@ TEST_F(GemmMixedPrecisionTest, MatchesTheReferenceForAllTransposesSizesAndLeadin
   }
 }
 
+// Of which a device may make several, or leave them to instructions for such formats.
+TEST_F(GemmMixedPrecisionTest, MatchesTheReferenceForLargeProducts) {
+  struct Case {
+    MixedPrecision precision;
+    std::int64_t m, n, k;
+    float alpha, beta;
+  };
+  for (const Case& large : {Case{MixedPrecision::kBf16, 257, 263, 251, -0.5F, 1.5F},
+                            Case{MixedPrecision::kBf16, 1543, 37, 149, 1, 0},
+                            Case{MixedPrecision::kF16, 37, 1543, 41, 2, 1}}) {
+    ops::GemmMixedPrecision op{.precision = large.precision};
+    op.m = op.lda = op.ldc = large.m;
+    op.n = large.n;
+    op.k = op.ldb = large.k;
+    op.alpha = large.alpha;
+    op.beta = large.beta;
+    const auto a = random_.Floats(op.m * op.k);
+    const auto b = random_.Floats(op.k * op.n);
+    auto c = random_.Floats(op.m * op.n);
+    if (op.beta == 0) c.assign(c.size(), kNan);
+    op.a = HostAddress(a);
+    op.b = HostAddress(b);
+    op.c = HostAddress(c);
+    SCOPED_TRACE(testing::Message()
+                 << Name(op.precision) << " m " << op.m << " n " << op.n << " k " << op.k);
+    RunBoth(op);
+  }
+}
+
 // In bf16 the sum would stay at 1.
 TEST_F(GemmMixedPrecisionTest, AccumulatesBf16ProductsInF32) {
   EXPECT_EQ(Dot(MixedPrecision::kBf16, std::vector<float>(512, 1.0f / 256),

@@ -15,18 +15,20 @@ void Run(const ops::GemmMixedPrecision& op) {
   for (std::int64_t j = 0; j < op.n; ++j) {
     for (std::int64_t i = 0; i < op.m; ++i) {
       float& element = c[i + j * op.ldc];
-      float result = 0;
+      // Products of rounded factors are exact in double.
+      double result = 0;
       if (op.alpha != 0 && op.k > 0) {
-        float sum = 0;
+        double sum = 0;
         for (std::int64_t p = 0; p < op.k; ++p) {
           const float x = transpose_a ? a[p + i * op.lda] : a[i + p * op.lda];
           const float y = transpose_b ? b[j + p * op.ldb] : b[p + j * op.ldb];
-          sum += RoundTo(op.precision, x) * RoundTo(op.precision, y);
+          sum += static_cast<double>(RoundTo(op.precision, x)) *
+                 static_cast<double>(RoundTo(op.precision, y));
         }
-        result += op.alpha * sum;
+        result += static_cast<double>(op.alpha) * sum;
       }
-      if (op.beta != 0) result += op.beta * element;
-      element = result;
+      if (op.beta != 0) result += static_cast<double>(op.beta) * static_cast<double>(element);
+      element = static_cast<float>(result);
     }
   }
 }
