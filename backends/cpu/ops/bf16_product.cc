@@ -1,6 +1,7 @@
 #include "backends/cpu/ops/bf16_product.h"
 
 #include <dnnl.hpp>
+#include <unordered_map>
 
 #include "backends/cpu/ops/onednn_engine.h"
 #include "backends/cpu/ops/onednn_matrix.h"
@@ -15,7 +16,9 @@ bool HasNativeBf16() {
   return has;
 }
 
-// oneDNN keeps the primitives it has made in a cache of its own.
+// oneDNN keeps the primitives it has made in a cache of its own. Alpha is an operand of them, since
+// each takes milliseconds to make and a caller's alpha may change from call to call; as an output
+// scale that is known at run time only, it would keep oneDNN from its fast kernels.
 bool MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a, const std::uint16_t* b) {
   try {
     using enum memory::data_type;
@@ -23,19 +26,24 @@ bool MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a, const s
     const memory::desc b_layout = RowMajorMatrix(p.k, p.n, p.ldb, p.transpose_b, bf16);
     const memory::desc a_layout = RowMajorMatrix(p.m, p.k, p.lda, p.transpose_a, bf16);
     const memory::desc c_layout = RowMajorMatrix(p.m, p.n, p.ldc, Transpose::kNone, f32);
+    const memory::desc alpha_layout({1, 1}, f32, memory::format_tag::ab);
+    dnnl::post_ops scale_and_add;
+    if (p.alpha != 1) scale_and_add.append_binary(dnnl::algorithm::binary_mul, alpha_layout);
+    if (p.beta != 0) scale_and_add.append_sum(p.beta);
     dnnl::primitive_attr attributes;
-    if (p.alpha != 1) attributes.set_output_scales(0, {p.alpha});
-    if (p.beta != 0) {
-      dnnl::post_ops add;
-      add.append_sum(p.beta);
-      attributes.set_post_ops(add);
-    }
+    attributes.set_post_ops(scale_and_add);
     const dnnl::matmul product({{b_layout, a_layout, c_layout}, attributes, Engine()});
     dnnl::stream stream(Engine());
-    product.execute(stream,
-                    {{DNNL_ARG_SRC, {b_layout, Engine(), const_cast<std::uint16_t*>(b)}},
-                     {DNNL_ARG_WEIGHTS, {a_layout, Engine(), const_cast<std::uint16_t*>(a)}},
-                     {DNNL_ARG_DST, {c_layout, Engine(), p.c}}});
+    std::unordered_map<int, memory> arguments = {
+        {DNNL_ARG_SRC, {b_layout, Engine(), const_cast<std::uint16_t*>(b)}},
+        {DNNL_ARG_WEIGHTS, {a_layout, Engine(), const_cast<std::uint16_t*>(a)}},
+        {DNNL_ARG_DST, {c_layout, Engine(), p.c}}};
+    float alpha = p.alpha;
+    if (alpha != 1) {
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1,
+                        memory(alpha_layout, Engine(), &alpha));
+    }
+    product.execute(stream, arguments);
     stream.wait();
     return true;
   } catch (const dnnl::error&) {

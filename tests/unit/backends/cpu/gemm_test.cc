@@ -339,6 +339,20 @@ TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceForLargeProducts) {
       device, random, ops::GemmMixedPrecision{.m = 487, .n = 33, .k = 523, .beta = -0.5f}, 2e-6);
 }
 
+TEST(CpuGemmMixedPrecision, TakesOtherFactorsForOneShape) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const float alpha : {1.0F, -0.5F, 3.0F, 1.0F}) {
+    for (const float beta : {0.0F, 1.0F}) {
+      ExpectLikeReference<float>(
+          device, random,
+          ops::GemmMixedPrecision{.m = 224, .n = 208, .k = 192, .alpha = alpha, .beta = beta},
+          2e-6);
+    }
+  }
+}
+
 // The only number of A that is not 0, at the end of its first column, times that of B, at the start
 // of its last; then B^T times A^T.
 TEST(CpuGemmMixedPrecision, KeepsSubnormalFactorsInLargeProducts) {
