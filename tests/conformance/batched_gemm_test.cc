@@ -72,6 +72,34 @@ TYPED_TEST(BatchedGemmTest, MatchesTheReferenceForAllTransposesSizesAndStrides) 
   }
 }
 
+// Sizes around which fast algorithms differ.
+TYPED_TEST(BatchedGemmTest, MatchesTheReferenceForOddSizes) {
+  using T = TypeParam;
+  Random& random = this->random_;
+  for (int i = 0; i < 10; ++i) {
+    ops::BatchedGemm op{.type = kTypeOf<T>};
+    op.m = random.OddLength(257);
+    op.n = random.OddLength(std::min<std::int64_t>(257, 100'000 / op.m));
+    op.k = random.OddLength(std::min<std::int64_t>(257, 1'000'000 / (op.m * op.n)));
+    op.batch = random.OddLength(17);
+    op.lda = op.ldc = op.m;
+    op.ldb = op.k;
+    op.stride_a = op.m * op.k;
+    op.stride_b = op.k * op.n;
+    op.stride_c = op.m * op.n;
+    const auto a = random.Vector<T>(op.stride_a * op.batch);
+    const auto b = random.Vector<T>(op.stride_b * op.batch);
+    std::vector<T> c(static_cast<std::size_t>(op.stride_c * op.batch),
+                     std::numeric_limits<T>::quiet_NaN());
+    op.a = HostAddress(a);
+    op.b = HostAddress(b);
+    op.c = HostAddress(c);
+    SCOPED_TRACE(testing::Message()
+                 << "m " << op.m << " n " << op.n << " k " << op.k << " batch " << op.batch);
+    this->RunBoth(op);
+  }
+}
+
 // Products of rows that lie side by side in one column-major matrix.
 TYPED_TEST(BatchedGemmTest, InterleavesProductsInMemory) {
   using T = TypeParam;

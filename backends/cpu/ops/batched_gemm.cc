@@ -46,6 +46,7 @@ void RunTyped(const ops::BatchedGemm& op, int threads) {
     return;
   }
   ParallelFor(threads, op.batch, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+    const ScopedOpenMpThreads one_thread(1);
     MultiplyEach(ProductAt<T>(op, begin), strides, end - begin);
   });
 }

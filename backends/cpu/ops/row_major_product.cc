@@ -5,6 +5,7 @@
 
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/onednn_product.h"
+#include "backends/cpu/parallel.h"
 #include "backends/cpu/work_size.h"
 
 namespace acceld::cpu {
@@ -29,6 +30,7 @@ absl::Status Multiply(const RowMajorProduct& p) {
   // The other libraries count in 32 bits.
   const bool wide = std::max({p.lda, p.ldb, p.ldc}) > std::numeric_limits<int>::max();
   if (wide || flops > kSmallFlops) return MultiplyByOneDnn(product);
+  const ScopedOpenMpThreads one_thread(1);
   Multiply(product, /*threads=*/1);
   return absl::OkStatus();
 }

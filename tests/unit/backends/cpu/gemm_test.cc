@@ -277,6 +277,44 @@ TEST(CpuBatchedGemm, OfSmallProductsAgreesWithTheReference) {
   ExpectSmallProductsLikeReference<double>(DataType::kF64);
 }
 
+// Products of a batch, which one thread computes, and one by itself, which two do.
+TEST(CpuBatchedGemm, OfLargerProductsAgreesWithTheReferenceAndChangesNoGemmBehindIt) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  constexpr std::int64_t kSize = 256;
+  constexpr std::int64_t kElements = kSize * kSize;
+  constexpr std::int64_t kBatch = 4;
+  const auto a = random.Vector(kBatch * kElements);
+  const auto b = random.Vector(kBatch * kElements);
+  std::vector<float> c(static_cast<std::size_t>(kBatch * kElements), kNaN);
+  auto expected = c;
+  ops::BatchedGemm batch{.m = kSize, .n = kSize, .k = kSize, .batch = kBatch};
+  batch.lda = batch.ldb = batch.ldc = kSize;
+  batch.stride_a = batch.stride_b = batch.stride_c = kElements;
+  batch.a = AddressOf(a);
+  batch.b = AddressOf(b);
+  batch.c = AddressOf(expected);
+  reference::Run(batch);
+  batch.c = AddressOf(c);
+  ops::Gemm one{.m = kSize, .n = kSize, .k = kSize, .lda = kSize, .ldb = kSize, .ldc = kSize};
+  std::vector<float> one_c(kElements);
+  one.a = batch.a;
+  one.b = batch.b;
+  one.c = AddressOf(one_c);
+  ASSERT_THAT(device.Run(Op(one)), IsOk());
+  ExpectClose(one_c, {expected.begin(), expected.begin() + kElements}, 4e-7, 1e-4);
+  const auto alone = one_c;
+  for (int i = 0; i < 3; ++i) {
+    c.assign(c.size(), kNaN);
+    ASSERT_THAT(device.Run(Op(batch)), IsOk());
+    ExpectClose(c, expected, 4e-7, 1e-4);
+    one_c.assign(kElements, kNaN);
+    ASSERT_THAT(device.Run(Op(one)), IsOk());
+    EXPECT_TRUE(SameBits(one_c, alone));
+  }
+}
+
 TEST(CpuBatchedGemm, WithAlphaZeroDoesNotReadAAndB) {
   TestDevice device;
   std::vector<float> c = {1, 2, 3};
