@@ -154,23 +154,25 @@ void MultiplyVectors(const MatrixProduct<T>& p, int threads) {
   }
 }
 
-// Where k is 1 and C a row or a column: y = factor x + beta y.
+// Where k is 1 and C a row or a column: y = alpha factor x + beta y.
 template <typename T>
 void MultiplyScalar(const MatrixProduct<T>& p) {
   const bool column = p.n == 1;
-  const T factor = p.alpha * (column ? *p.b : *p.a);
+  const T factor = column ? *p.b : *p.a;
   const std::int64_t step_a = IsTransposed(p.transpose_a) ? p.lda : 1;
   const std::int64_t step_b = IsTransposed(p.transpose_b) ? 1 : p.ldb;
   const Vector<const T> x = column ? Vector<const T>{p.a, step_a} : Vector<const T>{p.b, step_b};
   const Vector<T> y = {p.c, column ? 1 : p.ldc};
   const std::int64_t length = std::max(p.m, p.n);
   if (p.beta == 0) {
-    for (std::int64_t i = 0; i < length; ++i) y.data[i * y.stride] = factor * x.data[i * x.stride];
+    for (std::int64_t i = 0; i < length; ++i) {
+      y.data[i * y.stride] = p.alpha * (factor * x.data[i * x.stride]);
+    }
     return;
   }
   for (std::int64_t i = 0; i < length; ++i) {
     T& element = y.data[i * y.stride];
-    element = factor * x.data[i * x.stride] + p.beta * element;
+    element = p.alpha * (factor * x.data[i * x.stride]) + p.beta * element;
   }
 }
 

@@ -140,6 +140,27 @@ TEST(CpuGemm, OfFewVectorsSpreadsNaNOfItsFactors) {
   }
 }
 
+// The factors' product is formed first, as in all other products; alpha times one of them
+// overflows.
+TEST(CpuGemm, OfAColumnAndAnElementScalesTheirProduct) {
+  TestDevice device;
+  constexpr std::int64_t kLength = 1000;
+  const std::vector<float> column(kLength, 0x1p-100F);
+  const std::vector<float> element = {0x1p100F};
+  std::vector<float> c(kLength);
+  ops::Gemm op{.m = kLength, .n = 1, .k = 1, .alpha = 0x1p100};
+  op.lda = op.ldb = op.ldc = kLength;
+  op.a = AddressOf(column);
+  op.b = AddressOf(element);
+  op.c = AddressOf(c);
+  for (const double beta : {0.0, 1.0}) {
+    c.assign(kLength, 0.0F);
+    op.beta = beta;
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    EXPECT_THAT(c, testing::Each(0x1p100F));
+  }
+}
+
 TEST(CpuGemm, OfNoRowsOrColumnsDoesNothing) {
   TestDevice device;
   EXPECT_THAT(device.Run(Op(ops::Gemm{.m = 0, .n = 3, .k = 2, .lda = 1, .ldb = 2, .ldc = 1})),
