@@ -118,10 +118,13 @@ class CpuDevice final : public Device {
     }
     if (const auto* copy = std::get_if<HostToDevice>(&work)) {
       Copy(*copy, threads, kStreamingFromBytes);
-    } else if (const auto* copy = std::get_if<DeviceToHost>(&work)) {
-      Copy(*copy, threads, kStreamedReadFromBytes);
+      return absl::OkStatus();
     }
-    return absl::OkStatus();
+    if (const auto* copy = std::get_if<DeviceToHost>(&work)) {
+      Copy(*copy, threads, kStreamedReadFromBytes);
+      return absl::OkStatus();
+    }
+    return UnsupportedError("The cpu device has no programs.");
   }
 
   // `HostOrDeviceCopy` is HostToDevice or DeviceToHost.

@@ -36,6 +36,7 @@ bool IsSmall(const Op& op) {
 
 bool IsSmall(const HostToDevice& copy) { return copy.bytes <= kSmallCopyBytes; }
 bool IsSmall(const DeviceToHost& copy) { return copy.bytes <= kSmallCopyBytes; }
+bool IsSmall(const DeviceProgram* /*program*/) { return false; }
 
 }  // namespace
 

@@ -26,6 +26,13 @@ TEST(CpuDevice, RefusesThreadsOutOfRange) {
   EXPECT_THAT(MakeCpuDevice({.threads = 1025})->Init(), IsInvalid("allowed are 1 to 1024"));
 }
 
+TEST(CpuDevice, RefusesPrograms) {
+  TestDevice device;
+  EXPECT_FALSE(device->has_programs());
+  EXPECT_THAT(device.Run(static_cast<const DeviceProgram*>(nullptr)),
+              IsStatus(absl::StatusCode::kUnimplemented, "program"));
+}
+
 TEST(CpuDevice, ByDefaultTakesItsSizesFromTheMachine) {
   TestDevice device(CpuOptions{});
   EXPECT_GT(device->memory().total_bytes, 0u);
