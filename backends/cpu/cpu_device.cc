@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -27,7 +28,8 @@ constexpr std::uint64_t kStreamedReadFromBytes = 4 * 1024 * 1024;
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(const CpuOptions& options)
-      : threads_(options.threads != 0 ? options.threads : UsableCores()),
+      : threads_(options.threads != 0 ? options.threads
+                                      : std::min(UsableCores(), OpenMpThreadLimit())),
         memory_(options.memory_limit_bytes != 0 ? options.memory_limit_bytes
                                                 : UsableMemoryBytes() / 4 * 3),
         runner_([this](const Work& work, bool small) { return Execute(work, small); }) {
@@ -43,6 +45,11 @@ class CpuDevice final : public Device {
     if (threads_ < 1 || threads_ > kMaxCpuThreads) {
       return InvalidArgument(fmt::format("The cpu device is given {} threads; allowed are 1 to {}.",
                                          threads_, kMaxCpuThreads));
+    }
+    if (threads_ > OpenMpThreadLimit()) {
+      return InvalidArgument(
+          fmt::format("The cpu device is given {} threads; OMP_THREAD_LIMIT allows {}.", threads_,
+                      OpenMpThreadLimit()));
     }
     kept_workspace_.reset(AllocateZeroed(kKeptWorkspaceBytes));
     if (kept_workspace_ == nullptr) {

@@ -56,13 +56,18 @@ void ParallelFor(int threads, std::int64_t count, std::int64_t grain, Body body)
   }
 }
 
-ScopedOpenMpThreads::ScopedOpenMpThreads(int threads) : former_(omp_get_max_threads()) {
+ScopedOpenMpThreads::ScopedOpenMpThreads(int threads)
+    : former_(omp_get_max_threads()), former_dynamic_(omp_get_dynamic()) {
+  if (former_dynamic_ != 0) omp_set_dynamic(0);
   if (threads != former_) omp_set_num_threads(threads);
 }
 
 ScopedOpenMpThreads::~ScopedOpenMpThreads() {
   if (omp_get_max_threads() != former_) omp_set_num_threads(former_);
+  if (former_dynamic_ != 0) omp_set_dynamic(former_dynamic_);
 }
+
+int OpenMpThreadLimit() { return omp_get_thread_limit(); }
 
 void LeaveOpenMpCore() {
   if (omp_get_proc_bind() == omp_proc_bind_false) return;

@@ -15,7 +15,8 @@ void ParallelFor(int threads, std::int64_t count, std::int64_t grain,
                  absl::FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
 
 // While it lives, the OpenMP libraries that this thread calls (OpenBLAS, oneDNN) use at most
-// `threads` threads. With 1 they open no parallel region.
+// `threads` threads. With 1 they open no parallel region. OpenMP gives a region as many threads as
+// it asks for, whatever OMP_DYNAMIC says: those of a product wait for each other.
 class ScopedOpenMpThreads {
  public:
   explicit ScopedOpenMpThreads(int threads);
@@ -25,7 +26,11 @@ class ScopedOpenMpThreads {
 
  private:
   const int former_;
+  const int former_dynamic_;
 };
+
+// How many threads OpenMP gives a region at most (OMP_THREAD_LIMIT).
+int OpenMpThreadLimit();
 
 // With OMP_PROC_BIND=spread in the environment, OpenMP keeps the threads of a region on cores of
 // their own, without which the system may leave two of them on one core for milliseconds while
