@@ -23,10 +23,14 @@ constexpr std::int64_t kReorderedBytes = kKeptWorkspaceBytes / 4 * 3;
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kAddedPerThread = 64 * 1024;
 
+// What oneDNN has for a key: a convolution, or an error where it has no fast kernel, which takes as
+// long to find out.
+using Answer = absl::StatusOr<std::unique_ptr<OneDnnConvolution>>;
+
 // Convolutions of all devices. One takes some 100 KiB, most of it machine code.
 constexpr std::size_t kKeptConvolutions = 256;
 
-using ConvolutionPool = LruPool<OneDnnKey, OneDnnConvolution>;
+using ConvolutionPool = LruPool<OneDnnKey, Answer>;
 
 ConvolutionPool& Pool() {
   static ConvolutionPool& pool = *new ConvolutionPool(kKeptConvolutions);
@@ -51,27 +55,30 @@ std::int64_t ImageBytes(const Conv2dShape& shape) {
 class Pooled {
  public:
   static absl::StatusOr<Pooled> Take(const OneDnnKey& key) {
-    std::unique_ptr<OneDnnConvolution> convolution = Pool().Take(key);
-    if (convolution == nullptr) {
-      ACCELD_ASSIGN_OR_RETURN(convolution, OneDnnConvolution::Create(key));
-    }
-    return Pooled(key, std::move(convolution));
+    std::unique_ptr<Answer> answer = Pool().Take(key);
+    if (answer == nullptr) answer = std::make_unique<Answer>(OneDnnConvolution::Create(key));
+    const absl::Status status = answer->status();
+    // Other errors pass.
+    if (!status.ok() && !absl::IsUnimplemented(status)) return status;
+    Pooled pooled(key, std::move(answer));
+    if (!status.ok()) return status;
+    return pooled;
   }
   ~Pooled() {
-    if (convolution_ != nullptr) Pool().Put(key_, std::move(convolution_));
+    if (answer_ != nullptr) Pool().Put(key_, std::move(answer_));
   }
   Pooled(Pooled&&) = default;
   Pooled& operator=(Pooled&&) = default;
 
-  OneDnnConvolution& operator*() const { return *convolution_; }
-  OneDnnConvolution* operator->() const { return convolution_.get(); }
+  OneDnnConvolution& operator*() const { return ***answer_; }
+  OneDnnConvolution* operator->() const { return (*answer_)->get(); }
 
  private:
-  Pooled(const OneDnnKey& key, std::unique_ptr<OneDnnConvolution> convolution)
-      : key_(key), convolution_(std::move(convolution)) {}
+  Pooled(const OneDnnKey& key, std::unique_ptr<Answer> answer)
+      : key_(key), answer_(std::move(answer)) {}
 
   OneDnnKey key_;
-  std::unique_ptr<OneDnnConvolution> convolution_;
+  std::unique_ptr<Answer> answer_;
 };
 
 OneDnnKey KeyOf(const Conv2d& convolution, OneDnnLayout layout, std::int64_t images,
