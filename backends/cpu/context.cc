@@ -22,6 +22,7 @@ absl::StatusOr<std::byte*> CpuContext::Workspace(std::uint64_t bytes) {
     kept_used_bytes_ += RoundUpToAlignment(bytes);
     return data;
   }
+  allocated_.reserve(allocated_.size() + 1);  // Throws, if at all, while there is nothing to free.
   ACCELD_RETURN_IF_ERROR(budget_.Reserve(bytes));
   std::byte* data = AllocateZeroed(bytes);
   if (data == nullptr) {
