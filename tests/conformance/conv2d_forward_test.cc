@@ -93,8 +93,13 @@ TEST_F(Conv2dForwardTest, MultipliesZerosWithInfinity) {
 }
 
 TEST_F(Conv2dForwardTest, RunsOneShapeAgainWithOtherContents) {
-  const auto shape = Conv2dShape::For({2, 3, 7, 9}, {4, 3, 3, 3}, {1, 1}, {1, 1});
-  for (int i = 0; i < 3; ++i) CompareOn(shape);
+  // Small; in whole blocks of channels; and in neither.
+  for (const Conv2dShape& shape :
+       {Conv2dShape::For({2, 3, 7, 9}, {4, 3, 3, 3}, {1, 1}, {1, 1}),
+        Conv2dShape::For({3, 32, 14, 14}, {48, 32, 3, 3}, {1, 1}, {1, 1}),
+        Conv2dShape::For({3, 29, 13, 15}, {37, 29, 3, 3}, {2, 1}, {0, 1})}) {
+    for (int i = 0; i < 3; ++i) CompareOn(shape);
+  }
 }
 
 // Anything cached by shape must tell these apart.
