@@ -13,7 +13,9 @@ namespace acceld {
 //   output[n, k, y, x] = sum over c, i, j of
 //       input[n, c, y * stride[0] + i - padding[0], x * stride[1] + j - padding[1]]
 //       * filter[k, c, i, j]
-// where input outside its height and width is 0.
+// where input outside its height and width is 0. Where that meets a weight that is not finite, or
+// in the filter's gradient an output gradient that is not, their product may be left out or, as
+// NaN, included; which of the two depends on the shape.
 struct Conv2dShape {
   // [N, C, H, W]
   std::array<std::int64_t, 4> input{};

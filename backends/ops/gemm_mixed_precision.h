@@ -13,7 +13,9 @@ namespace acceld::ops {
 
 // C = alpha round(op(A)) round(op(B)) + beta C on column-major f32 matrices: op(A) is [m, k], op(B)
 // [k, n], C [m, n]. The factors are rounded to `precision` (to nearest, ties to even, subnormals
-// kept, overflow to infinity); products accumulate in f32. Otherwise as Gemm.
+// kept, overflow to infinity); products accumulate in f32, in any order: an element is within
+// (k + 3) 2^-22 of the sum of its terms' magnitudes, those with beta C included. Where the
+// processor itself multiplies bf16, sums that are subnormal may count as 0. Otherwise as Gemm.
 struct GemmMixedPrecision {
   static constexpr std::string_view kName = "gemm_mixed_precision";
   static constexpr OpClass kClass = OpClass::kMatmul;
