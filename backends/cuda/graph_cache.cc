@@ -1,23 +1,26 @@
 #include "backends/cuda/graph_cache.h"
 
-#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <utility>
 
+#include "backends/core/status.h"
+#include "backends/cuda/driver_status.h"
 #include "backends/cuda/graph_context.h"
 #include "backends/cuda/op_table.h"
 #include "backends/cuda/pinned_pool.h"
+#include "fmt/format.h"
 
 namespace acceld::cuda {
 namespace {
 
-// Whether all of them went well.
-bool RunAll(const std::vector<Op>& ops, GraphContext context) {
-  return std::all_of(ops.begin(), ops.end(), [&context](const Op& op) {
+// Up to the first that fails.
+absl::Status RunAll(const std::vector<Op>& ops, GraphContext context) {
+  for (const Op& op : ops) {
     context.NextOp();
-    return RunOp(op, context).ok();
-  });
+    ACCELD_RETURN_IF_ERROR(RunOp(op, context));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -59,56 +62,66 @@ std::shared_ptr<const Graph> GraphCache::Capture(const CudaProgram& program, Str
                                                  OpResources& resources) {
   const auto graph = std::make_shared<Graph>(driver_, memory_);
   resources.kept.push_back(graph);
-  GraphNeeds needs;
   MutexLock lock(capture_mutex_);
-  if (RunAll(program.ops(), GraphContext(driver_, StreamHandle{}, plans_, pinned_, graph->resources,
-                                         nullptr, needs)) &&
-      needs.bytes() <= max_bytes_) {
-    // Where it fails, there may be memory the next time.
-    const bool ready = Prepare(needs, stream, *graph, resources);
-    if (ready && TryCapture(program.ops(), needs, *graph)) return graph;
-    // The ops one by one may need it, which come next in the stream.
-    if (graph->data != nullptr) memory_.ReleaseIn(stream, graph->data, graph->bytes);
-    graph->data = nullptr;
-    if (!ready) return nullptr;
-  }
-  // Why is no matter: the ops one by one meet it, too, or are right.
-  program.Refuse();
+  const absl::Status captured = TryCapture(program.ops(), stream, *graph, resources);
+  if (captured.ok()) return graph;
+  // The ops one by one may need its memory, which come next in the stream.
+  if (graph->data != nullptr) memory_.ReleaseIn(stream, graph->data, graph->bytes);
+  graph->data = nullptr;
+  // An error is theirs as well, or they are right.
+  program.Failed(captured);
   return nullptr;
 }
 
-bool GraphCache::TryCapture(const std::vector<Op>& ops, GraphNeeds& needs, Graph& graph) {
-  if (capture_stream_ == StreamHandle{}) {
-    const DriverResult<StreamHandle> created = driver_.CreateStream(/*priority=*/0);
-    if (!created.ok()) return false;
-    capture_stream_ = created.value;
+absl::Status GraphCache::TryCapture(const std::vector<Op>& ops, StreamHandle stream, Graph& graph,
+                                    OpResources& resources) {
+  GraphNeeds needs;
+  ACCELD_RETURN_IF_ERROR(RunAll(ops, GraphContext(driver_, StreamHandle{}, plans_, pinned_,
+                                                  graph.resources, nullptr, needs)));
+  if (needs.bytes() > max_bytes_) {
+    return UnsupportedError(
+        fmt::format("A graph of {} ops needs {} bytes, and {} at most are kept.", ops.size(),
+                    needs.bytes(), max_bytes_));
   }
-  if (!driver_.BeginCapture(capture_stream_).ok()) return false;
-  const bool ran = RunAll(ops, GraphContext(driver_, capture_stream_, plans_, pinned_,
-                                            graph.resources, graph.data, needs));
-  const DriverResult<GraphHandle> captured = driver_.EndCapture(capture_stream_);
-  if (captured.ok()) graph.handle = captured.value;
-  return ran && captured.ok();
+  ACCELD_RETURN_IF_ERROR(Prepare(needs, stream, graph, resources));
+  return Record(ops, needs, graph);
 }
 
-bool GraphCache::Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph,
-                         OpResources& resources) {
-  if (needs.bytes() == 0) return true;
+absl::Status GraphCache::Record(const std::vector<Op>& ops, GraphNeeds& needs, Graph& graph) {
+  const auto to_status = [this](const DriverStatus& status) {
+    return ToStatus(status, driver_.info());
+  };
+  if (capture_stream_ == StreamHandle{}) {
+    const DriverResult<StreamHandle> created = driver_.CreateStream(/*priority=*/0);
+    if (!created.ok()) return to_status(created.status);
+    capture_stream_ = created.value;
+  }
+  ACCELD_RETURN_IF_ERROR(to_status(driver_.BeginCapture(capture_stream_)));
+  const absl::Status ran = RunAll(ops, GraphContext(driver_, capture_stream_, plans_, pinned_,
+                                                    graph.resources, graph.data, needs));
+  const DriverResult<GraphHandle> recorded = driver_.EndCapture(capture_stream_);
+  if (recorded.ok()) graph.handle = recorded.value;
+  return ran.ok() ? to_status(recorded.status) : ran;
+}
+
+absl::Status GraphCache::Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph,
+                                 OpResources& resources) {
+  if (needs.bytes() == 0) return absl::OkStatus();
   absl::StatusOr<std::byte*> data = memory_.AllocateIn(stream, needs.bytes());
   // The others were used before.
   if (absl::IsResourceExhausted(data.status()) && Clear()) {
     data = memory_.AllocateIn(stream, needs.bytes());
   }
-  if (!data.ok()) return false;
+  ACCELD_RETURN_IF_ERROR(data.status());
   graph.data = *data;
   graph.bytes = needs.bytes();
   const std::uint64_t bytes = needs.uploads.size();
-  if (bytes == 0) return true;
+  if (bytes == 0) return absl::OkStatus();
   const DriverResult<std::byte*> pinned = pinned_.Take(bytes);
-  if (!pinned.ok()) return false;
+  if (!pinned.ok()) return ToStatus(pinned.status, driver_.info());
   resources.pinned.push_back(pinned.value);
   std::memcpy(pinned.value, needs.uploads.data(), bytes);
-  return driver_.CopyToDevice(stream, graph.data, pinned.value, bytes).ok();
+  return ToStatus(driver_.CopyToDevice(stream, graph.data, pinned.value, bytes), driver_.info());
 }
 
 void GraphCache::Keep(const CudaProgram& program, std::shared_ptr<const Graph> graph) {
@@ -143,6 +156,17 @@ bool GraphCache::Clear() {
   by_program_.clear();
   bytes_ = 0;
   return !cleared.empty();
+}
+
+void CudaProgram::Failed(const absl::Status& why) const {
+  MutexLock lock(mutex_);
+  why_not_captured_ = why;
+  if (!absl::IsResourceExhausted(why)) ++failures_;
+}
+
+absl::Status CudaProgram::why_not_captured() const {
+  MutexLock lock(mutex_);
+  return why_not_captured_;
 }
 
 }  // namespace acceld::cuda

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "backends/core/mutex.h"
 #include "backends/cuda/context.h"
 #include "backends/cuda/device_memory.h"
@@ -95,10 +96,15 @@ class GraphCache {
   std::shared_ptr<const Graph> Find(const CudaProgram& program);
   std::shared_ptr<const Graph> Capture(const CudaProgram& program, StreamHandle stream,
                                        OpResources& resources);
+  // Captures `ops` for a launch in `stream`. An error leaves `graph` with nothing of use.
+  absl::Status TryCapture(const std::vector<Op>& ops, StreamHandle stream, Graph& graph,
+                          OpResources& resources) ACCELD_REQUIRES(capture_mutex_);
   // Gives `graph` its memory, for which the others go where it takes that, with what its ops
-  // upload; `resources` gets what `stream` uses for that. False where there is no memory.
-  bool Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph, OpResources& resources);
-  bool TryCapture(const std::vector<Op>& ops, GraphNeeds& needs, Graph& graph)
+  // upload; `resources` gets what `stream` uses for that.
+  absl::Status Prepare(const GraphNeeds& needs, StreamHandle stream, Graph& graph,
+                       OpResources& resources);
+  // Records `ops`, for which `graph` is prepared.
+  absl::Status Record(const std::vector<Op>& ops, GraphNeeds& needs, Graph& graph)
       ACCELD_REQUIRES(capture_mutex_);
 
   Driver& driver_;
@@ -129,12 +135,21 @@ class CudaProgram final : public DeviceProgram {
   ~CudaProgram() override { graphs_.Forget(*this); }
 
   // Whether its ops turned out to be no graph: a library does not take part, or they need too much.
-  bool refused() const { return refused_; }
-  void Refuse() const { refused_ = true; }
+  bool refused() const { return failures_ >= kMaxFailures; }
+  // A capture has failed. Lack of memory may pass; what else fails may do so once, for what ran
+  // beside it.
+  void Failed(const absl::Status& why) const;
+  // Why the last capture failed, OK where none did. Nobody is told: its ops run as well without.
+  absl::Status why_not_captured() const;
 
  private:
+  static constexpr int kMaxFailures = 2;
+
   GraphCache& graphs_;
-  mutable std::atomic<bool> refused_{false};
+  // Not for lack of memory.
+  mutable std::atomic<int> failures_{0};
+  mutable Mutex mutex_;
+  mutable absl::Status why_not_captured_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld::cuda

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "backends/cuda/real/relaxed_capture.h"
-
 namespace acceld::cuda {
 namespace {
 
@@ -81,7 +79,6 @@ DriverStatus Cublas::Open() {
     if (!opened.ok()) return opened;
     functions_ = std::move(functions);
   }
-  const RelaxedCapture relaxed;
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = functions_->create(&handle);
   if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasCreate", status);

@@ -275,7 +275,9 @@ class CudaDriver final : public Driver {
   DriverStatus BeginCapture(StreamHandle stream) override {
     captures_.Begin();
     DriverStatus status = Call("cudaStreamBeginCapture", [&] {
-      return cudaStreamBeginCapture(ToCuda(stream), cudaStreamCaptureModeThreadLocal);
+      // Relaxed: what a library or a kernel does when it is first used, such as to load its code,
+      // is allowed meanwhile, and is no part of the graph.
+      return cudaStreamBeginCapture(ToCuda(stream), cudaStreamCaptureModeRelaxed);
     });
     if (!status.ok()) captures_.End();
     return status;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "backends/cuda/real/convolution.h"
-#include "backends/cuda/real/relaxed_capture.h"
 
 namespace acceld::cuda {
 namespace {
@@ -26,7 +25,6 @@ Cudnn::~Cudnn() {
 
 DriverResult<ConvolutionPlan> Cudnn::PlanConvolution(const ConvolutionKey& key) {
   MutexLock lock(mutex_);
-  const RelaxedCapture relaxed;
   if (handle_ == nullptr) {
     DriverStatus opened = Open();
     if (!opened.ok()) return {.status = std::move(opened)};

@@ -57,6 +57,9 @@ class CudaGraphTest : public CudaDeviceTest {
   Submitted Run(DeviceQueue queue, const ProgramPointer& program) {
     return Submitted(*device_, queue, program.get());
   }
+  static absl::Status WhyNotCaptured(const ProgramPointer& program) {
+    return static_cast<const cuda::CudaProgram&>(*program).why_not_captured();
+  }
   int captures() const { return card_->calls("EndCapture"); }
   int launches() const { return card_->calls("LaunchGraph"); }
   int destroyed() const { return card_->calls("DestroyGraph"); }
@@ -170,31 +173,32 @@ TEST_F(CudaGraphTest, StaysWhenTheMemoryThatItNamesGoes) {
 
 // ---- Where there is no graph ----
 
-TEST_F(CudaGraphTest, WithoutAGraphItsOpsAreSubmittedOneByOneFromThenOn) {
-  for (const char* call : {"BeginCapture", "EndCapture"}) {
+TEST_F(CudaGraphTest, WhereACaptureFailsTwiceItsOpsAreSubmittedOneByOneFromThenOn) {
+  for (const char* call : {"BeginCapture", "Memset", "EndCapture"}) {
     SCOPED_TRACE(call);
     const ProgramPointer program = Make({GatherOf(a_, b_, {1}), FillOf(a_, 3)});
-    EXPECT_THAT(Fill(a_, 1, kBytes).Status(), IsOk());
-    card_->FailCall(call, 1, {.code = cuda::DriverCode::kUnsupported});
-    EXPECT_THAT(Run(program).Status(), IsOk());
-    EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 3));
-    const int begun = card_->calls("BeginCapture");
-    EXPECT_THAT(Fill(a_, 1, kBytes).Status(), IsOk());
-    EXPECT_THAT(Run(program).Status(), IsOk());
-    EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 3));
-    EXPECT_EQ(card_->calls("BeginCapture"), begun);
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_THAT(Fill(a_, 1, kBytes).Status(), IsOk());
+      if (run < 2) card_->FailCall(call, 1, {.code = cuda::DriverCode::kUnsupported, .call = call});
+      const int begun = card_->calls("BeginCapture");
+      EXPECT_THAT(Run(program).Status(), IsOk());
+      EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 3));
+      EXPECT_EQ(card_->calls("BeginCapture"), begun + (run < 2 ? 1 : 0));
+      EXPECT_THAT(WhyNotCaptured(program), IsStatus(absl::StatusCode::kUnimplemented, call));
+    }
   }
   EXPECT_EQ(launches(), 0);
 }
 
-TEST_F(CudaGraphTest, NorWhereAnOpFailsInTheCapture) {
+TEST_F(CudaGraphTest, WhatFailsOnceIsCapturedTheNextTime) {
   const ProgramPointer program = Make({GemmOf(a_, b_, c_), FillOf(a_, 4)});
+  EXPECT_THAT(WhyNotCaptured(program), IsOk());
   card_->FailCall("Memset", 1, kDriverFailure);
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 4));
-  EXPECT_THAT(Run(program).Status(), IsOk());
-  EXPECT_EQ(captures(), 1);
   EXPECT_EQ(launches(), 0);
+  EXPECT_THAT(Run(program).Status(), IsOk());
+  EXPECT_EQ(launches(), 1);
 }
 
 TEST_F(CudaGraphTest, WithoutMemoryForAGraphItIsTriedAgain) {
@@ -205,8 +209,13 @@ TEST_F(CudaGraphTest, WithoutMemoryForAGraphItIsTriedAgain) {
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 4));
   EXPECT_EQ(captures(), 0);
+  for (const char* call : {"BeginCapture", "Memset", "EndCapture"}) {
+    card_->FailCall(call, 1, kDriverOutOfMemory);
+    EXPECT_THAT(Run(program).Status(), IsOk());
+    EXPECT_THAT(WhyNotCaptured(program), IsStatus(absl::StatusCode::kResourceExhausted, ""));
+  }
+  EXPECT_EQ(launches(), 0);
   EXPECT_THAT(Run(program).Status(), IsOk());
-  EXPECT_EQ(captures(), 1);
   EXPECT_EQ(launches(), 1);
 }
 
