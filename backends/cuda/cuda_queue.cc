@@ -157,7 +157,8 @@ void CudaQueue::EndItem(Item& item) {
   }
   Fail(item, end.status);
   // Without an event nobody would know when the stream uses the item's memory no more.
-  (void)parts_.driver.Synchronize(stream_);
+  const DriverStatus done = LossUnlessOk(parts_.driver.Synchronize(stream_));
+  if (!done.ok()) Fail(item, done);
 }
 
 bool CudaQueue::LetGo() {
@@ -167,13 +168,13 @@ bool CudaQueue::LetGo() {
 }
 
 void CudaQueue::Fail(Item& item, const absl::Status& error) {
-  if (!item.status.ok()) return;
   std::string running;
   {
     MutexLock lock(mutex_);
     running = NameOf(*items_.front().work);
   }
-  item.status = parts_.health.Judge(error, running);
+  const absl::Status judged = parts_.health.Judge(error, running);
+  if (item.status.ok() || parts_.health.lost()) item.status = judged;
 }
 
 void CudaQueue::Fail(Item& item, const DriverStatus& error) {
@@ -219,13 +220,9 @@ bool CudaQueue::Finished(Item& item, bool& moved) {
       return false;
     }
   }
-  const DriverStatus done = parts_.driver.Query(*item.end);
+  const DriverStatus done = LossUnlessOk(parts_.driver.Query(*item.end));
   if (done.code == DriverCode::kNotReady) return false;
-  if (!done.ok()) {
-    Fail(item, done);
-    // The event says nothing then; the item's memory must not be used any more.
-    if (!parts_.health.lost()) (void)parts_.driver.Synchronize(stream_);
-  }
+  if (!done.ok()) Fail(item, done);
   return true;
 }
 

@@ -129,10 +129,7 @@ DriverStatus DeviceMemory::ZeroNow(std::byte* data, std::uint64_t bytes) {
   }
   DriverStatus status = driver_.Memset(openable_stream_, data, 0, bytes);
   if (!status.ok()) return status;
-  status = driver_.Synchronize(openable_stream_);
-  // Once more, so that it is not unmapped while it is zeroed.
-  if (!status.ok()) (void)driver_.Synchronize(openable_stream_);
-  return status;
+  return LossUnlessOk(driver_.Synchronize(openable_stream_));
 }
 
 absl::StatusOr<std::byte*> DeviceMemory::Import(int descriptor, std::uint64_t bytes) {

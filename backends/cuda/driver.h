@@ -206,7 +206,7 @@ class Driver {
   virtual DriverResult<StreamHandle> CreateStream(int priority) = 0;
   // Its work is done.
   virtual DriverStatus DestroyStream(StreamHandle stream) = 0;
-  // Waits for the stream's work.
+  // Waits for the stream's work. An error of that shows here.
   virtual DriverStatus Synchronize(StreamHandle stream) = 0;
 
   virtual DriverResult<EventHandle> CreateEvent() = 0;

@@ -28,4 +28,9 @@ absl::Status ToStatus(const DriverStatus& status, const DeviceInfo& info) {
   return DeviceError(what);
 }
 
+DriverStatus LossUnlessOk(DriverStatus status) {
+  if (!status.ok() && status.code != DriverCode::kNotReady) status.code = DriverCode::kDeviceLost;
+  return status;
+}
+
 }  // namespace acceld::cuda

@@ -11,4 +11,8 @@ namespace acceld::cuda {
 // device error, with the reason DEVICE_LOST where the card's context is gone.
 absl::Status ToStatus(const DriverStatus& status, const DeviceInfo& info);
 
+// What a call comes to that asks for work or waits for it, of a handle that is there: it can only
+// fail because the work has, and that ends the card's context, whatever the code.
+DriverStatus LossUnlessOk(DriverStatus status);
+
 }  // namespace acceld::cuda

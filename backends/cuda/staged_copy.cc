@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/cuda/driver_status.h"
+
 namespace acceld::cuda {
 
 StagedCopy::~StagedCopy() {
@@ -12,7 +14,7 @@ StagedCopy::~StagedCopy() {
 
 DriverStatus StagedCopy::TakeBack() {
   const Piece& piece = pieces_.front();
-  if (DriverStatus done = driver_.Query(*piece.done); !done.ok()) return done;
+  if (DriverStatus done = LossUnlessOk(driver_.Query(*piece.done)); !done.ok()) return done;
   if (!to_device_) std::memcpy(target_ + piece.offset, piece.block, piece.bytes);
   pinned_.GiveBack(piece.block);
   pieces_.pop_front();

@@ -11,6 +11,7 @@
 #include "backends/cuda/real/cudnn.h"
 #include "backends/cuda/real/exclusion.h"
 #include "backends/cuda/real/launch.h"
+#include "backends/cuda/real/relaxed_capture.h"
 #include "backends/cuda/real/virtual_memory.h"
 #include "fmt/format.h"
 
@@ -187,6 +188,7 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Synchronize(StreamHandle stream) override {
+    const RelaxedCapture relaxed;
     return Call("cudaStreamSynchronize", [&] { return cudaStreamSynchronize(ToCuda(stream)); });
   }
 
@@ -205,6 +207,7 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Query(EventHandle event) override {
+    const RelaxedCapture relaxed;
     return Call("cudaEventQuery", [&] { return cudaEventQuery(ToCuda(event)); });
   }
 

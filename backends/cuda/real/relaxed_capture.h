@@ -1,12 +1,13 @@
-// Opening a library while a stream is captured.
+// Asking for work while somebody else's stream captures.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace acceld::cuda {
 
-// While it lives, this thread may make the calls that are not allowed while it captures a stream,
-// such as allocating: what a library does when it is opened is no part of the graph.
+// While it lives, this thread may make calls that another user of CUDA in this process forbids all
+// threads by capturing a stream (cudaStreamCaptureModeGlobal, the default). Such a call would fail
+// for no fault of the work that it asks for, and end that capture.
 class RelaxedCapture {
  public:
   RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }

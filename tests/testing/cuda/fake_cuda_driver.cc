@@ -103,6 +103,11 @@ int FakeCudaDriver::calls(std::string_view name) const {
   return found == calls_.end() ? 0 : found->second;
 }
 
+bool FakeCudaDriver::lost() const {
+  MutexLock lock(mutex_);
+  return lost_;
+}
+
 void FakeCudaDriver::WaitForCalls(std::string_view name, int count) {
   MutexLock lock(mutex_);
   called_.Wait(mutex_, [&]() ACCELD_REQUIRES(mutex_) {
@@ -136,7 +141,9 @@ DriverStatus FakeCudaDriver::Enter(std::string_view name) {
   for (const auto& key : {std::pair(std::string(name), n), std::pair(std::string(), total)}) {
     const auto fault = faults_.find(key);
     if (fault == faults_.end()) continue;
-    if (fault->second.code == DriverCode::kDeviceLost) lost_ = true;
+    // Where work is asked for, an error is the work's, whatever its code.
+    const bool of_work = name == "Query" || name == "Synchronize";
+    if (fault->second.code == DriverCode::kDeviceLost || of_work) lost_ = true;
     return fault->second;
   }
   return lost_ ? Lost() : DriverStatus();

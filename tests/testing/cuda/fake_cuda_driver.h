@@ -53,7 +53,8 @@ class FakeCudaDriver final : public cuda::Driver {
   // ---- Faults and gates; any time ----
 
   // Makes the n-th call of `name` (a method of Driver, such as "Allocate"; "" is any) from now on
-  // return `status` and do nothing. 1 is the next one.
+  // return `status` and do nothing. 1 is the next one. "Query" and "Synchronize" lose the card
+  // then, whatever the status.
   void FailCall(std::string_view name, int n, cuda::DriverStatus status);
   // Makes the n-th piece of work that a stream runs from now on lose the card.
   void LoseAt(int n);
@@ -67,6 +68,7 @@ class FakeCudaDriver final : public cuda::Driver {
   // ---- What was seen ----
 
   int calls(std::string_view name) const;
+  bool lost() const;
   // Waits until `name` has been called `count` times.
   void WaitForCalls(std::string_view name, int count);
   // What the pool holds, used or not.

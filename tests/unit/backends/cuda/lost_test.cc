@@ -70,6 +70,37 @@ TEST_F(CudaLostTest, AlsoInTheMiddleOfAStagedCopy) {
   EXPECT_THAT(fill.Status(), IsLost("while a copy from the device ran"));
 }
 
+// What asks for work shows the work's error, and after one of those CUDA's context is gone.
+TEST_F(CudaLostTest, AnyErrorIsALossWhereWorkIsAskedFor) {
+  card_->FailCall("Query", 1, kDriverFailure);
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(),
+              IsLost("while memset ran: cuda device 0: cudaCall: cudaErrorUnknown (odd)."));
+}
+
+TEST_F(CudaLostTest, AlsoInTheMiddleOfACopy) {
+  Bytes bytes(kBytes);
+  card_->FailCall("Query", 1, kDriverOutOfMemory);
+  EXPECT_THAT(Read(bytes, data_).Status(),
+              IsLost("while a copy from the device ran: cuda device 0: cudaCall: cudaErrorMemory"));
+}
+
+TEST_F(CudaLostTest, AlsoWhereMemoryIsZeroed) {
+  card_->FailCall("Synchronize", 1, kDriverFailure);
+  EXPECT_THAT(device_->Allocate(256, {.openable = true}).status(), IsLost("cudaErrorUnknown"));
+}
+
+TEST_F(CudaLostTest, AlsoWhereTheWorkHasFailedAlready) {
+  card_->FailCall("Memset", 1, kDriverFailure);
+  card_->FailCall("Record", 2, kDriverLost);  // That of its end.
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("cudaErrorIllegalAddress (bad)"));
+}
+
+TEST_F(CudaLostTest, AlsoWhereItsEndIsWaitedFor) {
+  card_->FailCall("Record", 2, kDriverFailure);
+  card_->FailCall("Synchronize", 1, kDriverFailure);
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("cudaErrorUnknown (odd)"));
+}
+
 TEST_F(CudaLostTest, AlsoInAnAllocation) {
   card_->FailCall("Allocate", 1, kDriverLost);
   EXPECT_THAT(device_->Allocate(256, {}).status(), IsLost("while an allocation ran"));
