@@ -39,9 +39,9 @@ absl::Status DeviceMemory::Init() {
 void DeviceMemory::KeepToBudget() {
   const std::uint64_t limit_bytes = budget_.limit_bytes();
   if (budget_.used_bytes() <= limit_bytes) return;
-  const DriverResult<CardMemory> card = driver_.Memory();
-  if (!card.ok()) return;
-  const std::uint64_t taken_bytes = card.value.pool_bytes + openable_.allocated_bytes();
+  const DriverResult<OpenableMemory::Usage> usage = openable_.Measure();
+  if (!usage.ok()) return;
+  const std::uint64_t taken_bytes = usage.value.card.pool_bytes + usage.value.allocated_bytes;
   if (taken_bytes > limit_bytes) (void)driver_.TrimPool();
 }
 
@@ -189,12 +189,11 @@ MemoryUsage DeviceMemory::Usage() const {
     used = budget_.used_bytes();
     releasing = releasing_bytes_;
   }
-  // Read before the card's, so that what goes back meanwhile counts on one side at least.
-  const std::uint64_t openable = openable_.allocated_bytes();
-  const DriverResult<CardMemory> card = driver_.Memory();
-  if (!card.ok()) return usage;
+  const DriverResult<OpenableMemory::Usage> measured = openable_.Measure();
+  if (!measured.ok()) return usage;
+  const auto& [card, openable_bytes] = measured.value;
   // Not what the pool says it has unused, which follows the stream's frees at some distance.
-  const std::uint64_t ours = card.value.free_bytes + card.value.pool_bytes + openable;
+  const std::uint64_t ours = card.free_bytes + card.pool_bytes + openable_bytes;
   const std::uint64_t left = std::min(usage.total_bytes, ours);
   used -= releasing;
   usage.free_bytes = left > used ? left - used : 0;

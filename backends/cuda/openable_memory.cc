@@ -8,6 +8,12 @@
 #include "backends/cuda/driver_status.h"
 
 namespace acceld::cuda {
+namespace {
+
+// Of the card's memory, which takes microseconds.
+constexpr int kMaxReadings = 16;
+
+}  // namespace
 
 std::uint64_t OpenableMemory::RoundUp(std::uint64_t bytes) const {
   const std::uint64_t granularity = driver_.ShareableGranularity();
@@ -30,14 +36,13 @@ OpenableMemory::Mapped OpenableMemory::Map(MemoryHandle memory, std::uint64_t by
 
 DriverResult<std::byte*> OpenableMemory::Allocate(std::uint64_t bytes) {
   const std::uint64_t taken_bytes = RoundUp(bytes);
-  const DriverResult<MemoryHandle> memory = driver_.CreateMemory(taken_bytes);
+  const DriverResult<MemoryHandle> memory = Take(taken_bytes);
   if (!memory.ok()) return {.status = memory.status};
   const Mapped mapped = Map(memory.value, taken_bytes);
   if (!mapped.data.ok()) {
-    (void)driver_.ReleaseMemory(memory.value);
+    GiveBack(memory.value, taken_bytes);
     return mapped.data;
   }
-  allocated_bytes_.fetch_add(taken_bytes, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   blocks_.emplace(mapped.data.value,
                   Block{.data = mapped.data.value, .memory = memory.value, .bytes = taken_bytes});
@@ -90,8 +95,33 @@ std::optional<OpenableMemory::Block> OpenableMemory::Take(std::byte* data) {
 void OpenableMemory::Release(const Block& block) {
   (void)driver_.UnmapMemory(block.data, block.bytes);
   (void)driver_.FreeAddresses(block.data, block.bytes);
-  if (block.memory != MemoryHandle{}) (void)driver_.ReleaseMemory(block.memory);
-  allocated_bytes_.fetch_sub(block.taken_bytes(), std::memory_order_relaxed);
+  if (block.memory != MemoryHandle{}) GiveBack(block.memory, block.bytes);
+}
+
+DriverResult<MemoryHandle> OpenableMemory::Take(std::uint64_t bytes) {
+  ++changes_begun_;
+  const DriverResult<MemoryHandle> memory = driver_.CreateMemory(bytes);
+  if (memory.ok()) allocated_bytes_ += bytes;
+  ++changes_ended_;
+  return memory;
+}
+
+void OpenableMemory::GiveBack(MemoryHandle memory, std::uint64_t bytes) {
+  ++changes_begun_;
+  (void)driver_.ReleaseMemory(memory);
+  allocated_bytes_ -= bytes;
+  ++changes_ended_;
+}
+
+DriverResult<OpenableMemory::Usage> OpenableMemory::Measure() const {
+  for (int reading = 1;; ++reading) {
+    const std::uint64_t ended = changes_ended_;
+    const std::uint64_t allocated_bytes = allocated_bytes_;
+    const DriverResult<CardMemory> card = driver_.Memory();
+    if (reading < kMaxReadings && changes_begun_ != ended) continue;
+    return {.status = card.status,
+            .value = {.card = card.value, .allocated_bytes = allocated_bytes}};
+  }
 }
 
 }  // namespace acceld::cuda

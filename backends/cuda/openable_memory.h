@@ -48,10 +48,18 @@ class OpenableMemory {
   // Gives back what was taken out; may wait for the card. The host has seen done all that used it.
   void Release(const Block& block);
 
-  // What was allocated and is not the card's again.
-  std::uint64_t allocated_bytes() const { return allocated_bytes_.load(std::memory_order_relaxed); }
+  // The card's memory, and what was allocated here and is not the card's again: of one moment,
+  // unless that changes over and over.
+  struct Usage {
+    CardMemory card{};
+    std::uint64_t allocated_bytes = 0;
+  };
+  DriverResult<Usage> Measure() const;
 
  private:
+  // Memory of the card that is counted.
+  DriverResult<MemoryHandle> Take(std::uint64_t bytes);
+  void GiveBack(MemoryHandle memory, std::uint64_t bytes);
   // What a mapping came to, and which call decided that.
   struct Mapped {
     DriverResult<std::byte*> data;
@@ -63,6 +71,9 @@ class OpenableMemory {
 
   Driver& driver_;
   std::atomic<std::uint64_t> allocated_bytes_{0};
+  // How often that and the card's memory were about to change, and had changed.
+  std::atomic<std::uint64_t> changes_begun_{0};
+  std::atomic<std::uint64_t> changes_ended_{0};
   mutable Mutex mutex_;
   absl::flat_hash_map<const std::byte*, Block> blocks_ ACCELD_GUARDED_BY(mutex_);
 };

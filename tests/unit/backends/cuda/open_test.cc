@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "backends/cuda/device_memory.h"
 #include "fmt/format.h"
 #include "tests/unit/backends/cuda/testing.h"
 
@@ -134,6 +135,30 @@ TEST_F(CudaOpenTest, IsUnmappedWhileWhoReleasesItGoesOn) {
   EXPECT_EQ(card_->calls("ReleaseMemory"), 1);  // Of the opening.
   card_->ReleaseCalls();
   device_->Release(pooled, kBytes);
+}
+
+// With another process on the card, so that what counts twice does not vanish in the card's size.
+TEST_F(CudaOpenTest, CountsOnceWhereItGoesBackWhileTheCardIsAsked) {
+  const std::unique_ptr<FakeCudaDriver> card = MakeFakeCudaDriver();
+  ASSERT_TRUE(card->Init().ok());
+  const cuda::MemoryHandle of_others = card->CreateMemory(16 * kMiB).value;
+  {
+    cuda::DeviceMemory memory(*card, 64 * kMiB);
+    ASSERT_THAT(memory.Init(), IsOk());
+    std::byte* const data = *memory.AllocateOpenable(8 * kMiB);
+    card->HoldCalls("Memory");
+    std::uint64_t free_bytes = 0;
+    std::thread asker([&] { free_bytes = memory.Usage().free_bytes; });
+    card->WaitForCalls("Memory", 1);
+    memory.Release(data, 8 * kMiB);
+    memory.FinishReleases();
+    card->ReleaseCalls();
+    asker.join();
+    // That of when it began to ask: what it reads of the budget comes first.
+    EXPECT_EQ(free_bytes, 40 * kMiB);
+    EXPECT_EQ(memory.Usage().free_bytes, 48 * kMiB);
+  }
+  EXPECT_TRUE(card->ReleaseMemory(of_others).ok());
 }
 
 TEST_F(CudaOpenTest, WhoFindsNoMemoryWaitsForWhatIsUnmapped) {
