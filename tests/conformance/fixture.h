@@ -27,6 +27,10 @@ inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // An address that no allocation has: for operands that must not be looked at.
 inline constexpr Address kGarbage = 0xdead00;
 
+// What is free on a real card may change by this much between two looks: others use it, and its
+// driver takes some. What a test allocates to see it counted is much larger.
+inline constexpr std::uint64_t kFreeMemorySlackBytes = 8 << 20;
+
 template <typename T>
 absl::Span<const std::byte> AsBytes(const std::vector<T>& values) {
   return {reinterpret_cast<const std::byte*>(values.data()), values.size() * sizeof(T)};
