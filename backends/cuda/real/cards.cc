@@ -30,6 +30,8 @@ bool ReachesAPeer(int ordinal, int count) {
     if (cudaDeviceCanAccessPeer(&reaches, ordinal, peer) == cudaSuccess && reaches != 0)
       return true;
   }
+  // No later call is to return it.
+  (void)cudaGetLastError();
   return false;
 }
 
@@ -40,6 +42,7 @@ DeviceInfo DescribeCard(int ordinal, int count) {
   cudaDeviceProp properties;
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, ordinal);
       error != cudaSuccess) {
+    (void)cudaGetLastError();
     info.name = fmt::format("unavailable: {}", Describe(error));
     return info;
   }

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <variant>
 
@@ -50,8 +51,14 @@ cudaError_t Launch(const K& kernel, cudaStream_t stream) {
   if (grid.blocks == 0) return cudaSuccess;
   const dim3 size(static_cast<unsigned>(Smaller(grid.blocks, kMaxGridWidth)),
                   static_cast<unsigned>(CeilDivide(grid.blocks, kMaxGridWidth)));
-  RunKernel<K><<<size, K::kThreads, grid.shared_bytes, stream>>>(kernel, grid.blocks);
-  return cudaGetLastError();
+  cudaLaunchConfig_t config{};
+  config.gridDim = size;
+  config.blockDim = dim3(K::kThreads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(grid.shared_bytes);
+  config.stream = stream;
+  // Returns the launch's own error. After <<<>>> there is only the thread's last one, which may be
+  // of a call that somebody else made.
+  return cudaLaunchKernelEx(&config, RunKernel<K>, kernel, grid.blocks);
 }
 
 }  // namespace
