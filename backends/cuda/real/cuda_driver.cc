@@ -46,6 +46,10 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Init() override {
+    if (info_.compute_capability_major == 0) {
+      // When it was looked at, which its name tells (cards.cc).
+      return {.code = DriverCode::kFailed, .call = "cudaGetDeviceProperties", .detail = info_.name};
+    }
     if (info_.compute_capability_major < kMinMajor) {
       return {.code = DriverCode::kUnsupported,
               .call = "cudaSetDevice",
@@ -352,7 +356,7 @@ class CudaDriver final : public Driver {
   cudaMemPool_t pool_ = nullptr;
   // While a stream captures, CUDA does not let the whole device be waited for, and the attempt ends
   // the capture.
-  Exclusion exclusion_;
+  Exclusion& exclusion_ = ExclusionOf(info_.ordinal);
   Exclusion::Side captures_{exclusion_, 0};
   Exclusion::Side device_waits_{exclusion_, 1};
   Cublas cublas_;

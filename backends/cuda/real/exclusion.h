@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 
 #include "backends/core/mutex.h"
 
@@ -43,5 +44,14 @@ class Exclusion {
   CondVar changed_;
   std::array<int, 2> going_on_ ACCELD_GUARDED_BY(mutex_){};
 };
+
+// That of a card, by its ordinal: of all that use it in this process, which share its context.
+inline Exclusion& ExclusionOf(int ordinal) {
+  // Never destroyed, since a static driver may end later.
+  static auto* const mutex = new Mutex;
+  static auto* const exclusions = new std::map<int, Exclusion>;
+  MutexLock lock(*mutex);
+  return (*exclusions)[ordinal];
+}
 
 }  // namespace acceld::cuda
