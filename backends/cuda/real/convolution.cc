@@ -23,6 +23,19 @@ void Keep(const Results& results, int count, Offers& offers) {
   }
 }
 
+// Which gives the same bits every time, keeps neighbours apart and takes any shape.
+int PlainAlgorithm(ConvolutionKind kind) {
+  switch (kind) {
+    case ConvolutionKind::kForward:
+      return CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM;
+    case ConvolutionKind::kBackwardData:
+      return CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
+    case ConvolutionKind::kBackwardFilter:
+      break;
+  }
+  return CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
+}
+
 }  // namespace
 
 bool KeepsNeighboursApart(cudnnConvolutionFwdAlgo_t algorithm) {
@@ -89,19 +102,24 @@ DriverStatus Convolution::Describe() {
 DriverStatus Convolution::Choose(cudnnHandle_t handle) {
   Offers offers;
   DriverStatus found = FindOffers(handle, offers);
-  if (!found.ok()) return found;
+  if (!found.ok() && found.code != DriverCode::kUnsupported) return found;
   for (int i = 0; i < offers.count; ++i) {
-    const int algorithm = offers.algorithms[static_cast<std::size_t>(i)];
-    std::size_t bytes = 0;
-    if (WorkspaceOf(handle, algorithm, bytes) != CUDNN_STATUS_SUCCESS) continue;
-    if (bytes > kMaxWorkspaceBytes) continue;
-    algorithm_ = algorithm;
-    workspace_bytes_ = bytes;
-    return {};
+    if (Take(handle, offers.algorithms[static_cast<std::size_t>(i)])) return {};
   }
+  // The heuristics need not name all that there is.
+  if (Take(handle, PlainAlgorithm(key_.kind))) return {};
   return {.code = DriverCode::kUnsupported,
           .call = "cudnnGetConvolutionAlgorithm",
           .detail = "cuDNN has no deterministic algorithm for this convolution"};
+}
+
+bool Convolution::Take(cudnnHandle_t handle, int algorithm) {
+  std::size_t bytes = 0;
+  if (WorkspaceOf(handle, algorithm, bytes) != CUDNN_STATUS_SUCCESS) return false;
+  if (bytes > kMaxWorkspaceBytes) return false;
+  algorithm_ = algorithm;
+  workspace_bytes_ = bytes;
+  return true;
 }
 
 DriverStatus Convolution::FindOffers(cudnnHandle_t handle, Offers& offers) const {

@@ -33,9 +33,12 @@ class Convolution {
   // Makes the descriptors.
   DriverStatus Describe();
   // Takes of the algorithms that cuDNN's heuristics offer the first that gives the same bits every
-  // time, keeps neighbours apart and is small enough. kUnsupported where there is none.
+  // time, keeps neighbours apart and is small enough; else the plainest there is. kUnsupported
+  // where that does not do either.
   DriverStatus Choose(cudnnHandle_t handle);
 
+  // Of the enum of the key's kind.
+  int algorithm() const { return algorithm_; }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
 
   // In the handle's stream.
@@ -51,6 +54,8 @@ class Convolution {
     std::array<int, kMaxAlgorithms> algorithms{};
   };
 
+  // Whether `algorithm` does, which is then the one.
+  bool Take(cudnnHandle_t handle, int algorithm);
   DriverStatus FindOffers(cudnnHandle_t handle, Offers& offers) const;
   // The workspace of `algorithm`; an error where it does not do.
   cudnnStatus_t WorkspaceOf(cudnnHandle_t handle, int algorithm, std::size_t& bytes) const;
@@ -61,7 +66,6 @@ class Convolution {
   cudnnTensorDescriptor_t output_ = nullptr;
   cudnnFilterDescriptor_t filter_ = nullptr;
   cudnnConvolutionDescriptor_t convolution_ = nullptr;
-  // Of the enum of the key's kind.
   int algorithm_ = 0;
   std::size_t workspace_bytes_ = 0;
 };

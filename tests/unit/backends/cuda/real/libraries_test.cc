@@ -65,6 +65,90 @@ TEST(ConvolutionTest, LeavesOutWhatMixesNeighbours) {
   }
 }
 
+// cuDNN that offers one algorithm, or none, of workspaces as they come.
+struct OneOffer {
+  int algorithm = 0;
+  cudnnDeterminism_t determinism = CUDNN_DETERMINISTIC;
+  int count = 1;
+};
+OneOffer one_offer;
+std::size_t workspace_of_plain = 0;
+
+template <typename Result>
+cudnnStatus_t Offer(int* count, Result* results) {
+  results->algo = static_cast<decltype(results->algo)>(one_offer.algorithm);
+  results->status = CUDNN_STATUS_SUCCESS;
+  results->determinism = one_offer.determinism;
+  *count = one_offer.count;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+template <typename Algorithm>
+cudnnStatus_t Workspace(Algorithm algorithm, Algorithm plain, std::size_t* bytes) {
+  *bytes = algorithm == plain ? workspace_of_plain : 100;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+CudnnFunctions OfferingCudnn() {
+  CudnnFunctions functions{};
+  functions.forward_algorithms = [](auto, auto, auto, auto, auto, auto, int* count,
+                                    cudnnConvolutionFwdAlgoPerf_t* results) {
+    return Offer(count, results);
+  };
+  functions.backward_data_algorithms = [](auto, auto, auto, auto, auto, auto, int* count,
+                                          cudnnConvolutionBwdDataAlgoPerf_t* results) {
+    return Offer(count, results);
+  };
+  functions.backward_filter_algorithms = [](auto, auto, auto, auto, auto, auto, int* count,
+                                            cudnnConvolutionBwdFilterAlgoPerf_t* results) {
+    return Offer(count, results);
+  };
+  functions.forward_workspace = [](auto, auto, auto, auto, auto, auto algorithm,
+                                   std::size_t* bytes) {
+    return Workspace(algorithm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM, bytes);
+  };
+  functions.backward_data_workspace = [](auto, auto, auto, auto, auto, auto algorithm,
+                                         std::size_t* bytes) {
+    return Workspace(algorithm, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1, bytes);
+  };
+  functions.backward_filter_workspace = [](auto, auto, auto, auto, auto, auto algorithm,
+                                           std::size_t* bytes) {
+    return Workspace(algorithm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1, bytes);
+  };
+  return functions;
+}
+
+TEST(ConvolutionTest, TakesWhatIsOfferedAndThePlainestWhereThatMayNotBeUsed) {
+  const CudnnFunctions functions = OfferingCudnn();
+  struct Case {
+    ConvolutionKind kind;
+    int allowed;
+    int forbidden;
+    int plain;
+  };
+  for (const auto& [kind, allowed, forbidden, plain] :
+       {Case{ConvolutionKind::kForward, CUDNN_CONVOLUTION_FWD_ALGO_GEMM,
+             CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM},
+        Case{ConvolutionKind::kBackwardData, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
+             CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1},
+        Case{ConvolutionKind::kBackwardFilter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3,
+             CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1}}) {
+    const auto choose = [&functions, kind = kind](const OneOffer& offer) {
+      one_offer = offer;
+      Convolution convolution(functions, {.kind = kind});
+      return convolution.Choose(nullptr).ok() ? convolution.algorithm() : -1;
+    };
+    workspace_of_plain = 0;
+    EXPECT_EQ(choose({.algorithm = allowed}), allowed);
+    EXPECT_EQ(choose({.algorithm = forbidden}), plain);
+    EXPECT_EQ(choose({.algorithm = allowed, .determinism = CUDNN_NON_DETERMINISTIC}), plain);
+    EXPECT_EQ(choose({.count = 0}), plain);
+    // Of which everything is too large.
+    workspace_of_plain = std::size_t{1} << 40;
+    EXPECT_EQ(choose({.count = 0}), -1);
+  }
+}
+
 class CudnnTest : public testing::Test {
  protected:
   void SetUp() override {
