@@ -49,7 +49,9 @@ void PinnedPool::GiveBack(std::byte* block) {
       return;
     }
   }
-  (void)driver_.FreeHost(block);
+  const auto unpin = [this, block] { (void)driver_.FreeHost(block); };
+  if (releases_.Start().ok()) return releases_.Add(unpin);
+  unpin();
 }
 
 }  // namespace acceld::cuda

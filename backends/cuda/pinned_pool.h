@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
+#include "backends/cuda/release_thread.h"
 
 namespace acceld::cuda {
 
@@ -27,6 +28,7 @@ class PinnedPool {
 
   // A block of at least `bytes` bytes with undefined contents.
   DriverResult<std::byte*> Take(std::uint64_t bytes);
+  // Does not wait for the driver: what is not kept is unpinned on a thread of its own.
   void GiveBack(std::byte* block);
 
  private:
@@ -37,6 +39,8 @@ class PinnedPool {
   // Unused blocks by their size, a power of two.
   absl::flat_hash_map<std::uint64_t, std::vector<std::byte*>> free_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t kept_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Started when it is first needed. Last, so that its destructor, which unpins all, comes first.
+  ReleaseThread releases_;
 };
 
 }  // namespace acceld::cuda
