@@ -123,6 +123,13 @@ class SystemdUnitsTest(unittest.TestCase):
         ).returncode
         self.assertEqual(str(status), Unit("acceld.service")["Service"]["RestartPreventExitStatus"])
 
+    def test_cuda_s_memory_driver_is_loaded_first_and_need_not_be_there(self):
+        unit = Unit("acceld.service")
+        self.assertEqual(unit["Unit"]["Wants"], "modprobe@nvidia_uvm.service")
+        self.assertIn("modprobe@nvidia_uvm.service", unit["Unit"]["After"].split())
+        self.assertNotIn("nvidia", unit["Unit"]["Requires"])
+        self.assertTrue(unit["Service"]["ExecStartPre"].startswith("-+/usr/bin/nvidia-modprobe "))
+
     def test_a_lost_device_restarts_the_service(self):
         unit = Unit("acceld.service")
         self.assertEqual(unit["Unit"]["StartLimitIntervalSec"], "0")
