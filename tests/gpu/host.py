@@ -52,6 +52,13 @@ def output_of(*command):
     return result.stdout if result.returncode == 0 else ""
 
 
+def choose_card():
+    """Has CUDA show one card to this program and all that it starts: the first that nvidia-smi lists, or what the
+    variable says."""
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
+
+
 def card_by_nvidia_smi():
     fields = ["name", "driver_version", "memory.total", "compute_cap"]
     lines = output_of("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
@@ -70,7 +77,7 @@ def card_by_nvidia_smi():
 
 
 def card_by_driver():
-    """By the driver's library itself, where there is no nvidia-smi, as in some containers."""
+    """By the driver's library itself: the card that everything runs on."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -168,10 +175,11 @@ def find_sanitizer():
 
 def look_around(manifest):
     problems = []
-    card = card_by_nvidia_smi() or card_by_driver()
+    # nvidia-smi lists cards that CUDA does not show.
+    card = card_by_driver() or card_by_nvidia_smi()
     if card is None:
         problems.append(
-            "A card: neither nvidia-smi nor the driver's library, libcuda.so.1, shows one. NVIDIA's driver for "
+            "A card: neither the driver's library, libcuda.so.1, nor nvidia-smi shows one. NVIDIA's driver for "
             "CUDA 13 is 580 or later."
         )
     folders = []

@@ -18,8 +18,8 @@ import steps
 USAGE = """\
 Usage: tests/gpu/run [--only STEP[,STEP...]] [--out FOLDER] [--json FILE] [--quick]
 
-Tests and measures acceld on this machine's first NVIDIA card, in less than 8 minutes, and prints a table of
-what was measured and which targets are reached. It runs in the unpacked folder that tests/gpu/pack made; in a
+Tests and measures acceld on this machine's first NVIDIA card, or that of CUDA_VISIBLE_DEVICES, in less than 8
+minutes, and prints a table of what was measured and which targets are reached. It runs in the unpacked folder that tests/gpu/pack made; in a
 checkout it unpacks out/acceld_gpu.tar.xz into a temporary folder and runs that. It needs NVIDIA's driver,
 cuBLAS and cuDNN, and says where it looked for what is missing; nothing is installed. Without
 compute-sanitizer, the steps that need it are skipped.
@@ -126,6 +126,7 @@ def main(arguments):
     with open(manifest_path, encoding="utf-8") as file:
         manifest = json.load(file)
 
+    host.choose_card()
     found = look_around(manifest)
     if found.card is None:
         return fail("There is no card to run on.")

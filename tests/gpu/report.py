@@ -28,6 +28,8 @@ _NOT_MEASURED = re.compile(r"bench: (\S+) cannot be measured\. (.*)")
 _SANITIZER_SUMMARY = re.compile(
     r"=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)"
 )
+# "Invalid __global__ read of size 4 bytes", "Error: Race reported between ..." and the like.
+_SANITIZER_FINDING = re.compile(r"^=+ (?:Invalid|Misaligned|Error: )", re.MULTILINE)
 
 
 def last_line(log):
@@ -35,8 +37,8 @@ def last_line(log):
     return lines[-1] if lines else ""
 
 
-def cases(log):
-    """Counts a googletest program's cases; one that did not end has failed."""
+def cases(log, cut_short=False):
+    """Counts a googletest program's cases; one that did not end has failed, unless the program was cut short."""
     result = {**NOTHING, "problems": []}
     running = None
     for line in log.split("\n"):
@@ -50,7 +52,7 @@ def cases(log):
             result[{"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}[verdict]] += 1
             if verdict == "FAILED":
                 result["problems"].append(f"{name} failed.")
-    if running:
+    if running and not cut_short:
         result["failed"] += 1
         result["problems"].append(f"{running} did not come to its end.")
     return result
@@ -60,6 +62,11 @@ def sanitizer_errors(log):
     """How many errors compute-sanitizer counted; None where it did not come to that."""
     counts = [int(first or second) for first, second in _SANITIZER_SUMMARY.findall(log)]
     return sum(counts) if counts else None
+
+
+def sanitizer_findings(log):
+    """Whether it has reported an error so far."""
+    return _SANITIZER_FINDING.search(log) is not None
 
 
 def figures(log):

@@ -74,6 +74,10 @@ class CasesTest(unittest.TestCase):
         self.assertEqual((result["passed"], result["failed"]), (1, 1))
         self.assertEqual(result["problems"], ["A.C did not come to its end."])
 
+    def test_unless_the_program_was_cut_short(self):
+        result = report.cases("[ RUN      ] A.B\n[       OK ] A.B (1 ms)\n[ RUN      ] A.C\n", cut_short=True)
+        self.assertEqual((result["passed"], result["failed"], result["problems"]), (1, 0, []))
+
     def test_nothing_is_nothing(self):
         self.assertEqual(report.cases(""), report.NOTHING)
 
@@ -87,6 +91,16 @@ class SanitizerTest(unittest.TestCase):
 
     def test_without_a_summary_it_did_not_run(self):
         self.assertIsNone(report.sanitizer_errors("========= Error: Target application terminated\n"))
+
+
+    def test_sees_what_it_has_found_so_far(self):
+        for line in (
+            "========= Invalid __global__ write of size 4 bytes",
+            "========= Misaligned address",
+            "========= Error: Race reported between Write access at K and Read access at K [16 hazards]",
+        ):
+            self.assertTrue(report.sanitizer_findings(f"[ RUN      ] A.B\n{line}\n"))
+        self.assertFalse(report.sanitizer_findings("========= COMPUTE-SANITIZER\n[ RUN      ] A.B\n"))
 
 
 class FiguresTest(unittest.TestCase):
@@ -176,6 +190,14 @@ class HostTest(unittest.TestCase):
 
     def environment(self, **variables):
         return mock.patch.dict(os.environ, {"PATH": "/nowhere", **variables}, clear=True)
+
+    def test_names_the_card_that_the_driver_shows(self):
+        smi = host.Card("A", "580", "13.0", "1", "8.0")
+        for by_driver in (host.Card("B", "580", "13.0", "1", "9.0"), None):
+            with mock.patch.object(host, "card_by_nvidia_smi", lambda: smi):
+                with mock.patch.object(host, "card_by_driver", lambda card=by_driver: card):
+                    found = host.look_around({"cublas": "libcublas.so.13", "cudnn": "libcudnn.so.9"})
+            self.assertEqual(found.card, by_driver or smi)
 
     def test_finds_a_library_where_a_variable_says(self):
         self.add("libthing.so.7")

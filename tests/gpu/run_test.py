@@ -14,6 +14,7 @@ import unittest
 
 import report
 import standins
+import steps
 import unittest_main
 
 SCRIPTS = [argument for argument in sys.argv[1:] if "=" not in argument]
@@ -111,7 +112,7 @@ class RunTest(unittest.TestCase):
         result, measured = self.run_with(card=False, libraries=False, sanitizer=False)
         self.assertEqual(result.returncode, 1)
         self.assertIsNone(measured)
-        self.assertIn("MISSING: A card: neither nvidia-smi nor the driver's library", result.stdout)
+        self.assertIn("MISSING: A card: neither the driver's library, libcuda.so.1, nor nvidia-smi", result.stdout)
         self.assertTrue(result.stdout.endswith("tests/gpu/run: There is no card to run on.\n"), result.stdout)
 
     def test_without_compute_sanitizer_its_steps_are_skipped_aloud(self):
@@ -120,6 +121,33 @@ class RunTest(unittest.TestCase):
         self.assertIn("Skipped: compute-sanitizer is not there.", result.stdout)
         self.assertRegex(result.stdout, r"\d+ passed, 0 failed, 1 skipped\n$")
         self.assertEqual([step["name"] for step in measured["steps"]], ["selftest", "memcheck"])
+
+    def test_where_compute_sanitizer_takes_too_long_the_rest_is_skipped_aloud(self):
+        folder = make_folder(self)
+        begun = "[ RUN      ] A.B\\n[       OK ] A.B (1 ms)\\n[ RUN      ] A.C\\n"
+        for found, counts in (("", (1, 0, 1)), ("========= Invalid __global__ read of size 4 bytes\\n", (1, 2, 0))):
+            with self.subTest(found=found):
+                hangs = self.script(f"printf '{begun}{found}'; exec sleep 1000")
+                runner = steps.Runner(folder, folder, dict(os.environ), hangs, quick=False)
+                (step,) = [step for step in steps.STEPS if step.name == "racecheck"]
+                result = runner.run(step, limit_s=1)
+                self.assertEqual((result["passed"], result["failed"], result["skipped"]), counts)
+                self.assertIn("not done after 1 s.", result["problems"][-1])
+
+    def test_the_benchmark_is_told_how_long_it_may_take(self):
+        folder = make_folder(self)
+        pack = os.path.join(folder, "tests", "bench", "cuda", "bench")
+        standins.write_script(pack, '#!/bin/bash\necho "bench: $2 cannot be measured. So it is."\n')
+        runner = steps.Runner(folder, folder, dict(os.environ), None, quick=False)
+        (step,) = [step for step in steps.STEPS if step.name == "bench"]
+        self.assertEqual(runner.run(step, limit_s=75)["problems"], ["--total_limit=65s: So it is."])
+
+    def test_all_use_the_first_card_unless_the_variable_says_another(self):
+        says = self.script('echo "$CUDA_DEVICE_ORDER $CUDA_VISIBLE_DEVICES."; exit 1')
+        programs = {"tests/conformance/cuda_in_process": says}
+        for variables, seen in (({}, "PCI_BUS_ID 0."), ({"CUDA_VISIBLE_DEVICES": "3"}, "PCI_BUS_ID 3.")):
+            result, _ = self.run_with("--only=in_process", programs=programs, environment=variables)
+            self.assertIn(f"It ended with status 1: {seen}", result.stdout)
 
     def test_what_compute_sanitizer_finds_is_a_failure(self):
         result, measured = self.run_with("--only=racecheck", environment={"FOUND": "3"})

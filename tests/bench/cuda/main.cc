@@ -10,12 +10,12 @@ namespace acceld::bench {
 namespace {
 
 constexpr char kHelp[] =
-    "bench [--json FILE] [--filter REGEX] [--quick]\n"
+    "bench [--json FILE] [--filter REGEX] [--quick] [--total_limit TIME]\n"
     "Measures acceld on CUDA's card 0, against direct calls. From the folder that it runs in, the\n"
     "plugin is backends/cuda/libacceld_cuda.so, and the daemon server/acceld. The flags are those\n"
-    "that tests/bench/run --help describes.\n";
+    "that tests/bench/run --help describes, and how long it may take, such as 165s.\n";
 
-// The time that tests/gpu/run has for it.
+// tests/gpu/run says how much it has.
 constexpr absl::Duration kTotalLimit = absl::Seconds(165);
 constexpr absl::Duration kFigureLimit = absl::Seconds(30);
 

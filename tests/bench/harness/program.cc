@@ -22,6 +22,7 @@
 ABSL_FLAG(std::string, json, "", "");
 ABSL_FLAG(std::string, filter, "", "");
 ABSL_FLAG(bool, quick, false, "");
+ABSL_FLAG(absl::Duration, total_limit, absl::ZeroDuration(), "");
 
 namespace acceld::bench {
 namespace {
@@ -74,7 +75,8 @@ void Print(const Figure& figure, const Measurement& measured, absl::Duration tim
 // Prints each figure as soon as it is measured; the JSON list of them all.
 nlohmann::json MeasureAll(const Program& program, const std::vector<Figure>& figures,
                           const Setting& setting) {
-  const absl::Time end = absl::Now() + program.total_limit;
+  const absl::Duration limit = absl::GetFlag(FLAGS_total_limit);
+  const absl::Time end = absl::Now() + (limit > absl::ZeroDuration() ? limit : program.total_limit);
   nlohmann::json list = nlohmann::json::array();
   absl::Duration rest = absl::ZeroDuration();
   for (const Figure& figure : figures) {

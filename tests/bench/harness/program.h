@@ -22,8 +22,8 @@ struct Program {
 };
 
 // Measures those of `figures` that the flags in `arguments`, which are without the program's name,
-// choose: --json FILE, --filter REGEX and --quick, as tests/bench/run --help describes them.
-// Returns the exit status.
+// choose: --json FILE, --filter REGEX and --quick, as tests/bench/run --help describes them, and
+// --total_limit, such as 150s, instead of the program's. Returns the exit status.
 int RunProgram(const Program& program, const std::vector<Figure>& figures,
                const std::vector<std::string>& arguments);
 
