@@ -59,6 +59,7 @@ class RoundKernel {
         tiling_(columns, vectors_ ? rows / kVectorLength : rows) {}
 
   Grid grid() const { return tiling_.grid(); }
+  std::uint16_t* target() const { return target_; }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

@@ -36,10 +36,14 @@ class Direct {
   // is not looked at.
   virtual absl::Status Gemm(const cuda::GemmCall& call) = 0;
 
-  // A convolution that can be submitted again and again, by the algorithm that cuDNN's heuristics
-  // put first, without TF32; the call's workspace is not looked at.
+  // Of which cuDNN's: those that acceld may take, or any.
+  enum class Algorithms { kAllowed, kAny };
+
+  // A convolution that can be submitted again and again, by the algorithm of these that cuDNN's
+  // heuristics put first, without TF32; the call's workspace is not looked at.
   virtual absl::StatusOr<std::function<absl::Status()>> MakeConvolution(
-      const cuda::ConvolutionKey& key, const cuda::ConvolutionCall& call) = 0;
+      const cuda::ConvolutionKey& key, Algorithms algorithms,
+      const cuda::ConvolutionCall& call) = 0;
 
   virtual absl::Status Synchronize() = 0;
 };

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "backends/cuda/real/convolution.h"
+
 namespace acceld::bench {
 namespace {
 
@@ -15,14 +17,8 @@ Sizes ToInts(const std::array<std::int64_t, 4>& sizes) {
           static_cast<int>(sizes[3])};
 }
 
-// Takes over what the heuristics said of the one algorithm that was asked for.
-template <typename Offer>
-cudnnStatus_t Take(cudnnStatus_t asked, const Offer& offer, int& algorithm, std::size_t& bytes) {
-  if (asked != CUDNN_STATUS_SUCCESS) return asked;
-  algorithm = static_cast<int>(offer.algo);
-  bytes = offer.memory;
-  return offer.status;
-}
+// More than any of the three kinds has.
+constexpr int kMaxOffers = 16;
 
 }  // namespace
 
@@ -67,28 +63,43 @@ cudnnStatus_t DirectConvolution::Describe() {
   return status;
 }
 
+template <typename Offer>
+cudnnStatus_t DirectConvolution::Take(cudnnStatus_t asked, const Offer* offers, int count) {
+  if (asked != CUDNN_STATUS_SUCCESS) return asked;
+  for (const Offer* offer = offers; offer != offers + count; ++offer) {
+    if (offer->status != CUDNN_STATUS_SUCCESS) continue;
+    const bool allowed =
+        offer->determinism == CUDNN_DETERMINISTIC && cuda::KeepsNeighboursApart(offer->algo);
+    if (!allowed && !any_algorithm_) continue;
+    algorithm_ = static_cast<int>(offer->algo);
+    workspace_bytes_ = offer->memory;
+    return CUDNN_STATUS_SUCCESS;
+  }
+  return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 cudnnStatus_t DirectConvolution::Choose() {
   int count = 0;
   switch (key_.kind) {
     case ConvolutionKind::kForward: {
-      cudnnConvolutionFwdAlgoPerf_t offer{};
+      cudnnConvolutionFwdAlgoPerf_t offers[kMaxOffers];
       const cudnnStatus_t asked = cudnn_.forward_algorithms(handle_, input_, filter_, convolution_,
-                                                            output_, 1, &count, &offer);
-      return Take(asked, offer, algorithm_, workspace_bytes_);
+                                                            output_, kMaxOffers, &count, offers);
+      return Take(asked, offers, count);
     }
     case ConvolutionKind::kBackwardData: {
-      cudnnConvolutionBwdDataAlgoPerf_t offer{};
+      cudnnConvolutionBwdDataAlgoPerf_t offers[kMaxOffers];
       const cudnnStatus_t asked = cudnn_.backward_data_algorithms(
-          handle_, filter_, output_, convolution_, input_, 1, &count, &offer);
-      return Take(asked, offer, algorithm_, workspace_bytes_);
+          handle_, filter_, output_, convolution_, input_, kMaxOffers, &count, offers);
+      return Take(asked, offers, count);
     }
     case ConvolutionKind::kBackwardFilter:
       break;
   }
-  cudnnConvolutionBwdFilterAlgoPerf_t offer{};
+  cudnnConvolutionBwdFilterAlgoPerf_t offers[kMaxOffers];
   const cudnnStatus_t asked = cudnn_.backward_filter_algorithms(
-      handle_, input_, output_, convolution_, filter_, 1, &count, &offer);
-  return Take(asked, offer, algorithm_, workspace_bytes_);
+      handle_, input_, output_, convolution_, filter_, kMaxOffers, &count, offers);
+  return Take(asked, offers, count);
 }
 
 cuda::DriverStatus DirectConvolution::Run(const cuda::ConvolutionCall& call) const {

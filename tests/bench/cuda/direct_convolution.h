@@ -1,4 +1,4 @@
-// A convolution by cuDNN, with whatever algorithm its heuristics put first.
+// A convolution by cuDNN, with the algorithm that its heuristics put first.
 #pragma once
 
 #include <cudnn.h>
@@ -12,10 +12,11 @@ namespace acceld::bench {
 
 class DirectConvolution {
  public:
-  // Both outlive the convolution. Init comes next.
+  // Both outlive the convolution. Without `any_algorithm`, it is one that acceld may take. Init
+  // comes next.
   DirectConvolution(const cuda::CudnnFunctions& cudnn, cudnnHandle_t handle,
-                    const cuda::ConvolutionKey& key)
-      : cudnn_(cudnn), handle_(handle), key_(key) {}
+                    const cuda::ConvolutionKey& key, bool any_algorithm)
+      : cudnn_(cudnn), handle_(handle), key_(key), any_algorithm_(any_algorithm) {}
   ~DirectConvolution();
   DirectConvolution(const DirectConvolution&) = delete;
   DirectConvolution& operator=(const DirectConvolution&) = delete;
@@ -30,10 +31,14 @@ class DirectConvolution {
  private:
   cudnnStatus_t Describe();
   cudnnStatus_t Choose();
+  // Takes the first of `count` offers that may be taken.
+  template <typename Offer>
+  cudnnStatus_t Take(cudnnStatus_t asked, const Offer* offers, int count);
 
   const cuda::CudnnFunctions& cudnn_;
   const cudnnHandle_t handle_;
   const cuda::ConvolutionKey key_;
+  const bool any_algorithm_;
   cudnnTensorDescriptor_t input_ = nullptr;
   cudnnTensorDescriptor_t output_ = nullptr;
   cudnnFilterDescriptor_t filter_ = nullptr;

@@ -102,10 +102,11 @@ class DirectOnCard final : public Direct {
   }
 
   absl::StatusOr<std::function<absl::Status()>> MakeConvolution(
-      const cuda::ConvolutionKey& key, const cuda::ConvolutionCall& call) override {
+      const cuda::ConvolutionKey& key, Algorithms algorithms,
+      const cuda::ConvolutionCall& call) override {
     if (cudnn_handle_ == nullptr) ACCELD_RETURN_IF_ERROR(OpenCudnn());
-    auto& convolution =
-        convolutions_.emplace_back(std::make_unique<DirectConvolution>(cudnn_, cudnn_handle_, key));
+    auto& convolution = convolutions_.emplace_back(std::make_unique<DirectConvolution>(
+        cudnn_, cudnn_handle_, key, algorithms == Algorithms::kAny));
     ACCELD_RETURN_IF_ERROR(ToStatus(convolution->Init()));
     cuda::ConvolutionCall with_workspace = call;
     if (convolution->workspace_bytes() > 0) {

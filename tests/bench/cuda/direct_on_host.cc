@@ -48,7 +48,7 @@ class DirectOnHost final : public Direct {
   }
 
   absl::StatusOr<std::function<absl::Status()>> MakeConvolution(
-      const cuda::ConvolutionKey& key, const cuda::ConvolutionCall& call) override {
+      const cuda::ConvolutionKey& key, Algorithms, const cuda::ConvolutionCall& call) override {
     return [key, call] {
       FakeConvolution(key, call);
       return absl::OkStatus();
