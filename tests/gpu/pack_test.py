@@ -135,6 +135,17 @@ class ArchiveTest(unittest.TestCase):
             self.assertEqual({(entry.uid, entry.uname, entry.mtime) for entry in tar}, {(0, "root", 0)})
             self.assertEqual(tar.getmember("acceld_gpu").mode, 0o755)
 
+    def test_at_most_40_mib_are_packed_and_more_is_a_failure(self):
+        self.assertEqual(pack_files.MAX_BYTES, 40 << 20)
+        output = os.path.join(self.folder, "pack.tar.xz")
+        arguments = [f"--output={output}", "--level=0"]
+        with mock.patch.object(pack_files, "collect", lambda *_: {"glibc": "2.34"}):
+            self.assertEqual(pack_files.main(arguments), 0)
+            os.remove(output)
+            with mock.patch.object(pack_files, "MAX_BYTES", 10):
+                self.assertEqual(pack_files.main(arguments), 1)
+        self.assertFalse(os.path.exists(output))
+
     def test_one_that_is_too_large_is_refused_and_not_left_there(self):
         files = os.path.join(self.folder, "files")
         os.makedirs(files)
