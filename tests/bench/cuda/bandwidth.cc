@@ -91,8 +91,8 @@ MakeOp SumOver(int axis) {
 
 // As many rows as the table has, uniformly chosen, so that each is taken once on average. The
 // indices, 8 bytes a row, come from the host each time and are not counted: with 4096 columns that
-// is a part in 4000 of the bytes, and a part in 80 or so of the time, since the bus is slower.
-// Narrow rows have more of them than the bus brings meanwhile, so that what they are is no target.
+// is a part in 4096 of the bytes, and some hundredths of the time, since the bus is slower. With
+// narrow rows they weigh more, and that figure has no target.
 MakeOp GatherOf(std::int64_t columns_wanted) {
   return [columns_wanted](const Operands& operands, const Setting& setting) -> Op {
     const std::int64_t columns = std::min(columns_wanted, Columns(setting));
