@@ -209,6 +209,16 @@ class Runner:
         path = os.path.join(self._out, f"{name}.log")
         lines = []
         with open(path, "w", encoding="utf-8") as log:
+
+            def read():
+                for line in process.stdout:
+                    log.write(line)
+                    log.flush()
+                    lines.append(line)
+                    if show and show.fullmatch(line):
+                        say("  " + line.rstrip())
+
+            reader = threading.Thread(target=read, daemon=True)
             process = subprocess.Popen(
                 command,
                 cwd=self._root,
@@ -220,18 +230,9 @@ class Runner:
                 errors="replace",
                 start_new_session=True,
             )
-
-            def read():
-                for line in process.stdout:
-                    log.write(line)
-                    log.flush()
-                    lines.append(line)
-                    if show and show.fullmatch(line):
-                        say("  " + line.rstrip())
-
-            reader = threading.Thread(target=read, daemon=True)
-            reader.start()
+            # Nothing in between, where this script may be told to end.
             try:
+                reader.start()
                 reader.join(limit_s)
                 status = None if reader.is_alive() else process.wait(GRACE_S)
             except subprocess.TimeoutExpired:
@@ -239,7 +240,8 @@ class Runner:
             finally:
                 # Also where this script is told to end.
                 kill_group(process)
-                reader.join(GRACE_S)
+                if reader.is_alive():
+                    reader.join(GRACE_S)
             return "".join(lines), status
 
 
