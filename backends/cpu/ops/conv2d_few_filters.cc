@@ -326,8 +326,9 @@ ACCELD_MULTIVERSION void AddGradientsOfRows(const Stripe& stripe, std::int64_t b
   }
 }
 
+// `gradient` is where the filter's gradient is summed up.
 void ConvolveStripe(const Conv2d& convolution, const Stripe& stripe, std::int64_t image,
-                    int threads) {
+                    float* gradient, int threads) {
   const Conv2dShape& shape = stripe.shape;
   PadInput(stripe, convolution.input + image * (ElementCount(shape.input) / shape.input[0]),
            threads);
@@ -342,10 +343,56 @@ void ConvolveStripe(const Conv2d& convolution, const Stripe& stripe, std::int64_
     if (forward) {
       ForwardRows(stripe, convolution.filter, begin, end, output);
     } else {
-      AddGradientsOfRows(stripe, begin, end, convolution.filter);
+      AddGradientsOfRows(stripe, begin, end, gradient);
     }
   });
 }
+
+// Rows `begin` to `end` of the output, which count through all images, `most` at a time.
+void ConvolveRows(const Conv2d& convolution, Stripe stripe, std::int64_t most, std::int64_t begin,
+                  std::int64_t end, float* gradient, int threads) {
+  const std::int64_t height = stripe.shape.output[2];
+  for (std::int64_t row = begin; row < end; row += stripe.rows) {
+    stripe.first = row % height;
+    stripe.rows = std::min({most, height - stripe.first, end - row});
+    stripe.input_rows = InputRows(stripe.shape, stripe.rows);
+    ConvolveStripe(convolution, stripe, row / height, gradient, threads);
+  }
+}
+
+// How the work is laid out, in elements but for rows and parts.
+struct Layout {
+  Layout(const Conv2d& convolution, int threads) {
+    const Conv2dShape& shape = convolution.shape;
+    const bool forward = convolution.direction == Conv2dDirection::kForward;
+    // What is read for two stripes is little beside what a stripe has for itself.
+    rows = std::min(
+        shape.output[2],
+        std::max(kMinStripeRows * shape.filter[2],
+                 (kStripeBytes / RowBytes(shape) - shape.filter[2]) / shape.stride[0] + 1));
+    input = InputRows(shape, rows) * RowBytes(shape) / std::int64_t{sizeof(float)};
+    output = forward ? 0 : shape.filter[0] * rows * RoundUpToLanes(shape.output[3]);
+    gradient = forward ? 0 : ElementCount(shape.filter);
+    const std::int64_t all_rows = shape.input[0] * shape.output[2];
+    const bool each_has_rows = all_rows >= threads * kMinStripeRows * shape.filter[2] &&
+                               shape.Flops() >= static_cast<double>(threads * kGrainFlops) &&
+                               threads * elements() * std::int64_t{sizeof(float)} <=
+                                   static_cast<std::int64_t>(kKeptWorkspaceBytes);
+    parts = each_has_rows ? threads : 1;
+  }
+
+  // Of one part.
+  std::int64_t elements() const { return input + output + gradient; }
+
+  // The most of a stripe.
+  std::int64_t rows;
+  // Of a part's stripes, and of its own sum of the filter's gradient.
+  std::int64_t input;
+  std::int64_t output;
+  std::int64_t gradient;
+  // Threads with rows of their own need not wait for each other. With one part, they share stripes.
+  std::int64_t parts;
+};
 
 }  // namespace
 
@@ -357,32 +404,33 @@ bool HasFewFilters(const Conv2dShape& shape) {
 
 absl::Status ConvolveFewFilters(const Conv2d& convolution, CpuContext& context) {
   const Conv2dShape& shape = convolution.shape;
-  Stripe stripe{.shape = shape};
-  stripe.width = PaddedWidth(shape);
-  // What is read for two stripes is little beside what a stripe has for itself.
-  const std::int64_t most =
-      std::max(kMinStripeRows * shape.filter[2],
-               (kStripeBytes / RowBytes(shape) - shape.filter[2]) / shape.stride[0] + 1);
-  const std::int64_t rows = std::min(shape.output[2], most);
+  const Layout layout(convolution, context.threads());
   ACCELD_ASSIGN_OR_RETURN(
-      std::byte* const input,
-      context.Workspace(static_cast<std::uint64_t>(InputRows(shape, rows) * RowBytes(shape))));
-  stripe.input = reinterpret_cast<float*>(input);
-  if (convolution.direction == Conv2dDirection::kBackwardFilter) {
-    ACCELD_ASSIGN_OR_RETURN(
-        std::byte* const output,
-        context.Workspace(
-            static_cast<std::uint64_t>(shape.filter[0] * rows * RoundUpToLanes(stripe.columns())) *
-            sizeof(float)));
-    stripe.output = reinterpret_cast<float*>(output);
-    std::fill_n(convolution.filter, ElementCount(shape.filter), 0.0F);
-  }
-  for (std::int64_t image = 0; image < shape.input[0]; ++image) {
-    for (stripe.first = 0; stripe.first < shape.output[2]; stripe.first += rows) {
-      stripe.rows = std::min(rows, shape.output[2] - stripe.first);
-      stripe.input_rows = InputRows(shape, stripe.rows);
-      ConvolveStripe(convolution, stripe, image, context.threads());
-    }
+      std::byte* const workspace,
+      context.Workspace(static_cast<std::uint64_t>(layout.parts * layout.elements()) *
+                        sizeof(float)));
+  float* const elements = reinterpret_cast<float*>(workspace);
+  const auto gradient_of = [&](std::int64_t part) {
+    return elements + part * layout.elements() + layout.input + layout.output;
+  };
+  const std::int64_t rows = shape.input[0] * shape.output[2];
+  const int threads_of_part = layout.parts == 1 ? context.threads() : 1;
+  ParallelFor(
+      static_cast<int>(layout.parts), layout.parts, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t part = begin; part < end; ++part) {
+          Stripe stripe{.shape = shape};
+          stripe.width = PaddedWidth(shape);
+          stripe.input = elements + part * layout.elements();
+          stripe.output = stripe.input + layout.input;
+          std::fill_n(gradient_of(part), layout.gradient, 0.0F);
+          ConvolveRows(convolution, stripe, layout.rows, rows * part / layout.parts,
+                       rows * (part + 1) / layout.parts, gradient_of(part), threads_of_part);
+        }
+      });
+  for (std::int64_t i = 0; i < layout.gradient; ++i) {
+    float sum = 0;
+    for (std::int64_t part = 0; part < layout.parts; ++part) sum += gradient_of(part)[i];
+    convolution.filter[i] = sum;
   }
   return absl::OkStatus();
 }
