@@ -17,7 +17,7 @@ CpuContext::~CpuContext() {
 
 absl::StatusOr<std::byte*> CpuContext::Workspace(std::uint64_t bytes) {
   if (bytes == 0) bytes = 1;
-  if (kept_ != nullptr && bytes <= kKeptWorkspaceBytes - kept_used_bytes_) {
+  if (kept_ != nullptr && bytes <= kept_bytes_left()) {
     std::byte* data = kept_ + kept_used_bytes_;
     kept_used_bytes_ += RoundUpToAlignment(bytes);
     return data;

@@ -34,6 +34,9 @@ class CpuContext {
   // of memory beyond it.
   absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
 
+  // How much the kept workspace still holds; depends on the op only, too.
+  std::uint64_t kept_bytes_left() const { return kKeptWorkspaceBytes - kept_used_bytes_; }
+
  private:
   const int threads_;
   std::byte* const kept_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -23,7 +24,8 @@ bool SetUpOpenMp(int cpu_threads) {
     return false;
   }
   if (setenv("GOMP_SPINCOUNT", "1000", 1) != 0) return false;
-  if (cpu_threads == 0 || cpu_threads == UsableCores()) setenv("OMP_PROC_BIND", "spread", 0);
+  if (cpu_threads == 0) cpu_threads = std::min(UsableCores(), OpenMpThreadLimit());
+  if (cpu_threads == UsableCores()) setenv("OMP_PROC_BIND", "spread", 0);
   return true;
 }
 

@@ -44,8 +44,8 @@ ABSL_FLAG(std::string, plugin_folder, "",
           "FOLDER of the plugins, libacceld_KIND.so. Default: the program's own folder, then "
           "../lib/acceld from there.");
 ABSL_FLAG(absl::optional<std::uint32_t>, cpu_threads, absl::nullopt,
-          "Threads that an operation on the CPU is split over, at most 1024. Default: 0, one per "
-          "core.");
+          "Threads that an operation on the CPU is split over, at most 1024 and OMP_THREAD_LIMIT. "
+          "Default: 0, one per core.");
 
 namespace acceld {
 namespace {

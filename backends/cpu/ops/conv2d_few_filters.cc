@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "backends/core/status.h"
-#include "backends/cpu/multiversion.h"
+#include "backends/cpu/ops/few_filters_stripe.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
 namespace {
-
-using Lanes = float __attribute__((vector_size(64)));
-using LaneMask = int __attribute__((vector_size(64)));
-constexpr std::int64_t kLanes = 16;
 
 // Of the rows that are padded at a time, so that they stay in the second-level cache.
 constexpr std::int64_t kStripeBytes = 512 * 1024;
@@ -22,17 +17,10 @@ constexpr std::int64_t kMinStripeRows = 4;
 constexpr std::int64_t kMaxStripeBytes = 8 * 1024 * 1024;
 // Less is not worth a thread.
 constexpr std::int64_t kGrainFlops = 256 * 1024;
-// After so many rows of products a lane's sum is added to those of the rows before, so that it
-// keeps its digits.
-constexpr std::int64_t kRowsPerSum = 8;
-// Likewise after so many products of an output.
-constexpr std::int64_t kProductsPerSum = 512;
-
-std::int64_t RoundUpToLanes(std::int64_t count) { return (count + kLanes - 1) / kLanes * kLanes; }
 
 // Of a row of the input, so that whole vectors of output can read it at any column of the filter.
 std::int64_t PaddedWidth(const Conv2dShape& shape) {
-  return RoundUpToLanes(shape.output[3]) + shape.filter[3] - 1;
+  return RoundUpToStripeLanes(shape.output[3]) + shape.filter[3] - 1;
 }
 
 // Of one row of all channels.
@@ -45,285 +33,8 @@ std::int64_t InputRows(const Conv2dShape& shape, std::int64_t rows) {
   return (rows - 1) * shape.stride[0] + shape.filter[2];
 }
 
-// Of any alignment.
-ACCELD_INLINE void Load(const float* source, Lanes& lanes) {
-  std::memcpy(&lanes, source, sizeof(lanes));
-}
-
-// Some rows of one image's output, and copies of what they belong to, padded with zeros so that
-// whole vectors can be read.
-struct Stripe {
-  const Conv2dShape& shape;
-  std::int64_t first = 0;
-  std::int64_t rows = 0;
-  // [channels, input_rows, width]
-  float* input = nullptr;
-  std::int64_t input_rows = 0;
-  std::int64_t width = 0;
-  // [filters, rows, RoundUpToLanes(columns)], for the filter's gradient.
-  float* output = nullptr;
-
-  std::int64_t columns() const { return shape.output[3]; }
-  // Row `row` of the stripe at filter row `i`.
-  const float* InputRow(std::int64_t channel, std::int64_t row, std::int64_t i) const {
-    return input + (channel * input_rows + row * shape.stride[0] + i) * width;
-  }
-};
-
-void PadInputRow(const Stripe& stripe, const float* source, float* target) {
-  const std::int64_t begin = std::min(stripe.shape.padding[1], stripe.width);
-  const std::int64_t end = std::min(begin + stripe.shape.input[3], stripe.width);
-  std::fill(target, target + begin, 0.0F);
-  std::copy_n(source, end - begin, target + begin);
-  std::fill(target + end, target + stripe.width, 0.0F);
-}
-
-void PadInput(const Stripe& stripe, const float* image, int threads) {
-  const std::int64_t height = stripe.shape.input[2];
-  const std::int64_t first = stripe.first * stripe.shape.stride[0] - stripe.shape.padding[0];
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrainFlops / 8 / stripe.width);
-  ParallelFor(threads, stripe.shape.input[1] * stripe.input_rows, grain,
-              [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t i = begin; i < end; ++i) {
-                  const std::int64_t y = first + i % stripe.input_rows;
-                  float* const target = stripe.input + i * stripe.width;
-                  if (y < 0 || y >= height) {
-                    std::fill_n(target, stripe.width, 0.0F);
-                  } else {
-                    const std::int64_t row = i / stripe.input_rows * height + y;
-                    PadInputRow(stripe, image + row * stripe.shape.input[3], target);
-                  }
-                }
-              });
-}
-
-void PadOutput(const Stripe& stripe, const float* image, int threads) {
-  const std::int64_t columns = stripe.columns();
-  const std::int64_t padded = RoundUpToLanes(columns);
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrainFlops / 8 / padded);
-  ParallelFor(threads, stripe.shape.filter[0] * stripe.rows, grain,
-              [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t i = begin; i < end; ++i) {
-                  const std::int64_t row =
-                      i / stripe.rows * stripe.shape.output[2] + stripe.first + i % stripe.rows;
-                  float* const target = stripe.output + i * padded;
-                  std::copy_n(image + row * columns, columns, target);
-                  std::fill(target + columns, target + padded, 0.0F);
-                }
-              });
-}
-
-// A part of a filter.
-struct FilterPart {
-  std::int64_t channel;
-  std::int64_t last_channel;
-  std::int64_t row;
-  std::int64_t last_row;
-  std::int64_t column;
-  std::int64_t last_column;
-};
-
-// `kFilters` x `kVectors` vectors of the output, from column `x` of a row of the stripe on, as far
-// as a part of the filter contributes to them.
-template <int kFilters, int kVectors>
-ACCELD_INLINE void SumPart(const Stripe& stripe, const float* filter, const FilterPart& part,
-                           std::int64_t row, std::int64_t x, Lanes result[kFilters][kVectors]) {
-  const auto& [filters, channels, height, width] = stripe.shape.filter;
-  // Registers, since nothing else names them.
-  Lanes sums[kFilters][kVectors];
-  for (int k = 0; k < kFilters; ++k) {
-    for (int v = 0; v < kVectors; ++v) sums[k][v] = Lanes{};
-  }
-  for (std::int64_t c = part.channel; c < part.last_channel; ++c) {
-    for (std::int64_t i = part.row; i < part.last_row; ++i) {
-      const float* const source = stripe.InputRow(c, row, i) + x;
-      const float* const weights = filter + (c * height + i) * width;
-      for (std::int64_t j = part.column; j < part.last_column; ++j) {
-        for (int v = 0; v < kVectors; ++v) {
-          Lanes inputs;
-          Load(source + j + v * kLanes, inputs);
-          for (int k = 0; k < kFilters; ++k) {
-            sums[k][v] += weights[k * channels * height * width + j] * inputs;
-          }
-        }
-      }
-    }
-  }
-  for (int k = 0; k < kFilters; ++k) {
-    for (int v = 0; v < kVectors; ++v) result[k][v] = sums[k][v];
-  }
-}
-
-// All of them.
-template <int kFilters, int kVectors>
-ACCELD_INLINE void ForwardColumns(const Stripe& stripe, const float* filter, std::int64_t row,
-                                  std::int64_t x, Lanes totals[kFilters][kVectors]) {
-  const auto& [filters, channels, height, width] = stripe.shape.filter;
-  if (channels * height * width <= kProductsPerSum) {
-    SumPart<kFilters, kVectors>(stripe, filter, {0, channels, 0, height, 0, width}, row, x, totals);
-    return;
-  }
-  // Whole planes of the filter, else whole rows of one.
-  const std::int64_t columns_of_part = std::min(width, kProductsPerSum);
-  const std::int64_t rows_of_part = std::min(height, kProductsPerSum / columns_of_part);
-  const std::int64_t channels_of_part =
-      std::max<std::int64_t>(1, kProductsPerSum / (height * width));
-  for (int k = 0; k < kFilters; ++k) {
-    for (int v = 0; v < kVectors; ++v) totals[k][v] = Lanes{};
-  }
-  for (std::int64_t c = 0; c < channels; c += channels_of_part) {
-    for (std::int64_t i = 0; i < height; i += rows_of_part) {
-      for (std::int64_t j = 0; j < width; j += columns_of_part) {
-        const FilterPart part{c, std::min(c + channels_of_part, channels),
-                              i, std::min(i + rows_of_part, height),
-                              j, std::min(j + columns_of_part, width)};
-        Lanes sums[kFilters][kVectors];
-        SumPart<kFilters, kVectors>(stripe, filter, part, row, x, sums);
-        for (int k = 0; k < kFilters; ++k) {
-          for (int v = 0; v < kVectors; ++v) totals[k][v] += sums[k][v];
-        }
-      }
-    }
-  }
-}
-
-template <int kFilters>
-ACCELD_INLINE void ForwardRow(const Stripe& stripe, const float* filter, std::int64_t row,
-                              float* output) {
-  constexpr int kVectors = 4;
-  const std::int64_t plane = stripe.shape.output[2] * stripe.columns();
-  std::int64_t x = 0;
-  for (; x + kVectors * kLanes <= stripe.columns(); x += kVectors * kLanes) {
-    Lanes sums[kFilters][kVectors];
-    ForwardColumns<kFilters, kVectors>(stripe, filter, row, x, sums);
-    for (int k = 0; k < kFilters; ++k)
-      std::memcpy(output + k * plane + x, sums[k], sizeof(sums[k]));
-  }
-  for (; x < stripe.columns(); x += kLanes) {
-    Lanes sums[kFilters][1];
-    ForwardColumns<kFilters, 1>(stripe, filter, row, x, sums);
-    const std::int64_t count = std::min(kLanes, stripe.columns() - x);
-    for (int k = 0; k < kFilters; ++k) {
-      std::memcpy(output + k * plane + x, sums[k], static_cast<std::size_t>(count) * sizeof(float));
-    }
-  }
-}
-
-// Rows `begin` to `end` of the stripe; `output` is the image's.
-ACCELD_MULTIVERSION void ForwardRows(const Stripe& stripe, const float* filter, std::int64_t begin,
-                                     std::int64_t end, float* output) {
-  const std::int64_t filters = stripe.shape.filter[0];
-  const std::int64_t weights = ElementCount(stripe.shape.filter) / filters;
-  for (std::int64_t row = begin; row < end; ++row) {
-    float* const target = output + (stripe.first + row) * stripe.columns();
-    for (std::int64_t k = 0; k < filters; k += 4) {
-      const float* const from = filter + k * weights;
-      float* const to = target + k * stripe.shape.output[2] * stripe.columns();
-      switch (filters - k) {
-        case 1:
-          ForwardRow<1>(stripe, from, row, to);
-          break;
-        case 2:
-          ForwardRow<2>(stripe, from, row, to);
-          break;
-        case 3:
-          ForwardRow<3>(stripe, from, row, to);
-          break;
-        default:
-          ForwardRow<4>(stripe, from, row, to);
-      }
-    }
-  }
-}
-
-// Adds the products of one vector of outputs each and of the inputs they read at kColumns columns
-// of the filter. `stride` is the distance of two filters' outputs. Inputs at which `is_read` is 0
-// count as 0, also where they are NaN.
-template <int kFilters, int kColumns>
-ACCELD_INLINE void AddProducts(const float* input, const float* output, std::int64_t stride,
-                               const LaneMask* is_read, Lanes sums[kFilters][kColumns]) {
-  for (int l = 0; l < kColumns; ++l) {
-    Lanes inputs;
-    Load(input + l, inputs);
-    if (is_read != nullptr) inputs = *is_read ? inputs : Lanes{};
-    for (int k = 0; k < kFilters; ++k) {
-      Lanes gradients;
-      Load(output + k * stride, gradients);
-      sums[k][l] += gradients * inputs;
-    }
-  }
-}
-
-// Adds the stripe's products to the gradients of `kFilters` filters from `filter` on, at `kColumns`
-// columns of the filter from `j` on.
-template <int kFilters, int kColumns>
-ACCELD_INLINE void AddGradients(const Stripe& stripe, std::int64_t filter, std::int64_t channel,
-                                std::int64_t i, std::int64_t j, float* gradient) {
-  const auto& [filters, channels, height, width] = stripe.shape.filter;
-  const std::int64_t padded = RoundUpToLanes(stripe.columns());
-  const std::int64_t stride = stripe.rows * padded;
-  LaneMask is_read;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    is_read[lane] = lane < stripe.columns() % kLanes ? -1 : 0;
-  }
-  Lanes totals[kFilters][kColumns] = {};
-  for (std::int64_t first = 0; first < stripe.rows; first += kRowsPerSum) {
-    Lanes sums[kFilters][kColumns] = {};
-    for (std::int64_t row = first; row < std::min(stripe.rows, first + kRowsPerSum); ++row) {
-      const float* const input = stripe.InputRow(channel, row, i) + j;
-      const float* const output = stripe.output + (filter * stripe.rows + row) * padded;
-      std::int64_t x = 0;
-      for (; x + kLanes <= stripe.columns(); x += kLanes) {
-        AddProducts<kFilters, kColumns>(input + x, output + x, stride, nullptr, sums);
-      }
-      if (x < stripe.columns()) {
-        AddProducts<kFilters, kColumns>(input + x, output + x, stride, &is_read, sums);
-      }
-    }
-    for (int k = 0; k < kFilters; ++k) {
-      for (int l = 0; l < kColumns; ++l) totals[k][l] += sums[k][l];
-    }
-  }
-  for (int k = 0; k < kFilters; ++k) {
-    for (int l = 0; l < kColumns; ++l) {
-      float sum = 0;
-      for (int lane = 0; lane < kLanes; ++lane) sum += totals[k][l][lane];
-      gradient[(((filter + k) * channels + channel) * height + i) * width + j + l] += sum;
-    }
-  }
-}
-
-template <int kFilters>
-ACCELD_INLINE void AddGradientsOfRow(const Stripe& stripe, std::int64_t filter,
-                                     std::int64_t channel, std::int64_t i, float* gradient) {
-  std::int64_t j = 0;
-  for (; j + 4 <= stripe.shape.filter[3]; j += 4) {
-    AddGradients<kFilters, 4>(stripe, filter, channel, i, j, gradient);
-  }
-  switch (stripe.shape.filter[3] - j) {
-    case 3:
-      return AddGradients<kFilters, 3>(stripe, filter, channel, i, j, gradient);
-    case 2:
-      return AddGradients<kFilters, 2>(stripe, filter, channel, i, j, gradient);
-    case 1:
-      return AddGradients<kFilters, 1>(stripe, filter, channel, i, j, gradient);
-    default:
-      return;
-  }
-}
-
-// Filter rows `begin` to `end` of all channels, one channel's after another's.
-ACCELD_MULTIVERSION void AddGradientsOfRows(const Stripe& stripe, std::int64_t begin,
-                                            std::int64_t end, float* gradient) {
-  const std::int64_t filters = stripe.shape.filter[0];
-  const std::int64_t height = stripe.shape.filter[2];
-  for (std::int64_t row = begin; row < end; ++row) {
-    std::int64_t k = 0;
-    for (; k + 2 <= filters; k += 2) {
-      AddGradientsOfRow<2>(stripe, k, row / height, row % height, gradient);
-    }
-    if (k < filters) AddGradientsOfRow<1>(stripe, k, row / height, row % height, gradient);
-  }
+bool IsForward(const Conv2d& convolution) {
+  return convolution.direction == Conv2dDirection::kForward;
 }
 
 // `gradient` is where the filter's gradient is summed up.
@@ -333,7 +44,7 @@ void ConvolveStripe(const Conv2d& convolution, const Stripe& stripe, std::int64_
   PadInput(stripe, convolution.input + image * (ElementCount(shape.input) / shape.input[0]),
            threads);
   float* const output = convolution.output + image * (ElementCount(shape.output) / shape.output[0]);
-  const bool forward = convolution.direction == Conv2dDirection::kForward;
+  const bool forward = IsForward(convolution);
   if (!forward) PadOutput(stripe, output, threads);
   const std::int64_t parts = forward ? stripe.rows : shape.filter[1] * shape.filter[2];
   const std::int64_t flops = 2 * stripe.rows * stripe.columns() * ElementCount(shape.filter);
@@ -360,39 +71,45 @@ void ConvolveRows(const Conv2d& convolution, Stripe stripe, std::int64_t most, s
   }
 }
 
-// How the work is laid out, in elements but for rows and parts.
+// Into how many parts the rows are split, and what a part takes, in elements.
 struct Layout {
-  Layout(const Conv2d& convolution, int threads) {
+  Layout(const Conv2d& convolution, const CpuContext& context) {
     const Conv2dShape& shape = convolution.shape;
-    const bool forward = convolution.direction == Conv2dDirection::kForward;
     // What is read for two stripes is little beside what a stripe has for itself.
     rows = std::min(
         shape.output[2],
         std::max(kMinStripeRows * shape.filter[2],
                  (kStripeBytes / RowBytes(shape) - shape.filter[2]) / shape.stride[0] + 1));
-    input = InputRows(shape, rows) * RowBytes(shape) / std::int64_t{sizeof(float)};
-    output = forward ? 0 : shape.filter[0] * rows * RoundUpToLanes(shape.output[3]);
-    gradient = forward ? 0 : ElementCount(shape.filter);
-    const std::int64_t all_rows = shape.input[0] * shape.output[2];
-    const bool each_has_rows = all_rows >= threads * kMinStripeRows * shape.filter[2] &&
-                               shape.Flops() >= static_cast<double>(threads * kGrainFlops) &&
-                               threads * elements() * std::int64_t{sizeof(float)} <=
-                                   static_cast<std::int64_t>(kKeptWorkspaceBytes);
-    parts = each_has_rows ? threads : 1;
+    input = RoundUpToStripeLanes(InputRows(shape, rows) * RowBytes(shape) /
+                                 std::int64_t{sizeof(float)});
+    if (!IsForward(convolution)) {
+      output = shape.filter[0] * rows * RoundUpToStripeLanes(shape.output[3]);
+      gradient = RoundUpToStripeLanes(ElementCount(shape.filter));
+    }
+    const std::int64_t threads = context.threads();
+    const std::int64_t bytes = threads * (input + output + gradient) * std::int64_t{sizeof(float)};
+    if (shape.input[0] * shape.output[2] >= threads * kMinStripeRows * shape.filter[2] &&
+        shape.Flops() >= static_cast<double>(threads * kGrainFlops) &&
+        bytes <= static_cast<std::int64_t>(context.kept_bytes_left())) {
+      parts = threads;
+    }
   }
-
-  // Of one part.
-  std::int64_t elements() const { return input + output + gradient; }
 
   // The most of a stripe.
   std::int64_t rows;
-  // Of a part's stripes, and of its own sum of the filter's gradient.
+  // Of its copies, and of a sum of the filter's gradient, which all parts but the first have.
   std::int64_t input;
-  std::int64_t output;
-  std::int64_t gradient;
-  // Threads with rows of their own need not wait for each other. With one part, they share stripes.
-  std::int64_t parts;
+  std::int64_t output = 0;
+  std::int64_t gradient = 0;
+  // One a thread, which then waits for no other; or one, whose stripes the threads share.
+  std::int64_t parts = 1;
 };
+
+absl::StatusOr<float*> Allocate(CpuContext& context, std::int64_t count) {
+  ACCELD_ASSIGN_OR_RETURN(std::byte* const data,
+                          context.Workspace(static_cast<std::uint64_t>(count) * sizeof(float)));
+  return reinterpret_cast<float*>(data);
+}
 
 }  // namespace
 
@@ -404,14 +121,14 @@ bool HasFewFilters(const Conv2dShape& shape) {
 
 absl::Status ConvolveFewFilters(const Conv2d& convolution, CpuContext& context) {
   const Conv2dShape& shape = convolution.shape;
-  const Layout layout(convolution, context.threads());
-  ACCELD_ASSIGN_OR_RETURN(
-      std::byte* const workspace,
-      context.Workspace(static_cast<std::uint64_t>(layout.parts * layout.elements()) *
-                        sizeof(float)));
-  float* const elements = reinterpret_cast<float*>(workspace);
+  const Layout layout(convolution, context);
+  ACCELD_ASSIGN_OR_RETURN(float* const inputs, Allocate(context, layout.parts * layout.input));
+  ACCELD_ASSIGN_OR_RETURN(float* const outputs, Allocate(context, layout.parts * layout.output));
+  ACCELD_ASSIGN_OR_RETURN(float* const gradients,
+                          Allocate(context, (layout.parts - 1) * layout.gradient));
+  const std::int64_t weights = IsForward(convolution) ? 0 : ElementCount(shape.filter);
   const auto gradient_of = [&](std::int64_t part) {
-    return elements + part * layout.elements() + layout.input + layout.output;
+    return part == 0 ? convolution.filter : gradients + (part - 1) * layout.gradient;
   };
   const std::int64_t rows = shape.input[0] * shape.output[2];
   const int threads_of_part = layout.parts == 1 ? context.threads() : 1;
@@ -420,17 +137,16 @@ absl::Status ConvolveFewFilters(const Conv2d& convolution, CpuContext& context) 
         for (std::int64_t part = begin; part < end; ++part) {
           Stripe stripe{.shape = shape};
           stripe.width = PaddedWidth(shape);
-          stripe.input = elements + part * layout.elements();
-          stripe.output = stripe.input + layout.input;
-          std::fill_n(gradient_of(part), layout.gradient, 0.0F);
+          stripe.input = inputs + part * layout.input;
+          stripe.output = outputs + part * layout.output;
+          std::fill_n(gradient_of(part), weights, 0.0F);
           ConvolveRows(convolution, stripe, layout.rows, rows * part / layout.parts,
                        rows * (part + 1) / layout.parts, gradient_of(part), threads_of_part);
         }
       });
-  for (std::int64_t i = 0; i < layout.gradient; ++i) {
-    float sum = 0;
-    for (std::int64_t part = 0; part < layout.parts; ++part) sum += gradient_of(part)[i];
-    convolution.filter[i] = sum;
+  for (std::int64_t part = 1; part < layout.parts; ++part) {
+    const float* const more = gradient_of(part);
+    for (std::int64_t i = 0; i < weights; ++i) convolution.filter[i] += more[i];
   }
   return absl::OkStatus();
 }

@@ -168,6 +168,22 @@ TEST_F(CpuConv2d, AgreesWithTheReferenceForFewFilters) {
   }
   // In several stripes.
   ExpectLikeReference(Conv2dShape::For({1, 3, 300, 331}, {1, 3, 2, 5}, {1, 1}, {1, 4}));
+  // Threads with rows of their own that begin and end within an image.
+  ExpectLikeReference(Conv2dShape::For({3, 3, 61, 67}, {4, 3, 3, 3}, {1, 1}, {1, 1}));
+}
+
+TEST_F(CpuConv2d, TakesNoMemoryOfTheClientsForFewLargeFilters) {
+  TestDevice device({.threads = 2, .memory_limit_bytes = 1 << 20});
+  const Conv2dShape shape = Conv2dShape::For({1, 1500, 28, 28}, {7, 1500, 27, 27});
+  const std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), 0.5F);
+  const std::vector<float> output(static_cast<std::size_t>(ElementCount(shape.output)), 1);
+  std::vector<float> filter(static_cast<std::size_t>(ElementCount(shape.filter)));
+  ASSERT_THAT(device.Run(Op(ops::Conv2dBackwardFilter{.shape = shape,
+                                                      .input = AddressOf(input),
+                                                      .output_gradient = AddressOf(output),
+                                                      .filter_gradient = AddressOf(filter)})),
+              IsOk());
+  EXPECT_THAT(filter, testing::Each(2));
 }
 
 // Equal products, whose rounding errors all go one way; many channels, and long rows of the filter.
@@ -186,6 +202,26 @@ TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForFewFilters) {
                           .output = AddressOf(actual)};
     ASSERT_THAT(device_.Run(Op(op)), IsOk());
     op.output = AddressOf(expected);
+    reference::Run(op);
+    ExpectClose(actual, expected, 1e-5, 0);
+  }
+}
+
+// Rows so long that one has too many products for a sum, and many short ones.
+TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForGradientsOfFewFilters) {
+  for (const Conv2dShape& shape : {Conv2dShape::For({1, 1, 9, 60'000}, {1, 1, 2, 3}),
+                                   Conv2dShape::For({1, 1, 9000, 60}, {1, 1, 2, 3})}) {
+    SCOPED_TRACE(ToString(shape));
+    const std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), 0.3F);
+    const std::vector<float> output(static_cast<std::size_t>(ElementCount(shape.output)), 0.7F);
+    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.filter)));
+    auto expected = actual;
+    ops::Conv2dBackwardFilter op{.shape = shape,
+                                 .input = AddressOf(input),
+                                 .output_gradient = AddressOf(output),
+                                 .filter_gradient = AddressOf(actual)};
+    ASSERT_THAT(device_.Run(Op(op)), IsOk());
+    op.filter_gradient = AddressOf(expected);
     reference::Run(op);
     ExpectClose(actual, expected, 1e-5, 0);
   }

@@ -2,6 +2,7 @@
 // variable ACCELD_TEST_ALL_FLOATS is set.
 #include "backends/cpu/ops/vector_math.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
