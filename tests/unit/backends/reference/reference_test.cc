@@ -138,8 +138,8 @@ TEST(Reference, GemmMixedPrecisionRoundsItsFactorsOnly) {
   EXPECT_THAT(c, ElementsAre((1 + 0x1p-8f) * (1 + 0x1p-7f)));
 }
 
-TEST(Reference, GemmMixedPrecisionAccumulatesInF32) {
-  // In f32, 2^24 + 1 + 1 is 2^24 if added one by one.
+TEST(Reference, GemmMixedPrecisionRoundsOnlyItsResult) {
+  // In f32, 2^24 + 1 + 1 would be 2^24 if added one by one.
   const std::vector<float> a = {0x1p12f, 1, 1};
   std::vector<float> c(1);
   reference::Run(ops::GemmMixedPrecision{.m = 1,
@@ -151,7 +151,7 @@ TEST(Reference, GemmMixedPrecisionAccumulatesInF32) {
                                          .ldb = 3,
                                          .c = AddressOf(c),
                                          .ldc = 1});
-  EXPECT_THAT(c, ElementsAre(0x1p24f));
+  EXPECT_THAT(c, ElementsAre(0x1p24f + 2));
 }
 
 class ReferenceConv2d : public testing::Test {
