@@ -67,6 +67,8 @@ GrpcChannel::GrpcChannel(std::shared_ptr<grpc::Channel> connection, const std::s
   greeting.set_session_secret(secret);
   MutexLock lock(mutex_);
   messages_.push_back({.commands = {}, .bytes = ToByteBuffer(greeting), .bulk = true});
+  // Until nothing is read any more the call stays, so that any thread may write.
+  AddHold();
   StartRead(&response_);
   StartCall();
   MaybeWrite();
@@ -203,7 +205,7 @@ absl::StatusOr<std::shared_ptr<std::byte>> GrpcChannel::Map(Address, std::uint64
 absl::StatusOr<ShareableHandle> GrpcChannel::ExportHandle(Address) { return NoDescriptors(); }
 
 void GrpcChannel::MaybeWrite() {
-  if (writing_ || messages_.empty() || !status_.ok()) return;
+  if (writing_ || messages_.empty() || ended_) return;
   Message& message = messages_.front();
   if (message.bulk) {
     request_ = std::move(message.bytes);
@@ -220,7 +222,8 @@ void GrpcChannel::OnWriteDone(bool ok) {
   MutexLock lock(mutex_);
   writing_ = false;
   request_.Clear();
-  if (ok) MaybeWrite();
+  if (!ok) ended_ = true;
+  MaybeWrite();
 }
 
 std::optional<GrpcChannel::Entry> GrpcChannel::Take(std::uint64_t number) {
@@ -232,8 +235,16 @@ std::optional<GrpcChannel::Entry> GrpcChannel::Take(std::uint64_t number) {
   return std::move(entry);
 }
 
+void GrpcChannel::EndWrites() {
+  {
+    MutexLock lock(mutex_);
+    ended_ = true;
+  }
+  RemoveHold();
+}
+
 void GrpcChannel::OnReadDone(bool ok) {
-  if (!ok) return;  // OnDone follows, with the reason.
+  if (!ok) return EndWrites();  // OnDone follows, with the reason.
   std::optional<BulkResult> bulk;
   if (response_.Length() >= kBulkBytes) bulk = FindBulkResult(PiecesOf(response_));
   if (bulk.has_value()) {
@@ -241,7 +252,10 @@ void GrpcChannel::OnReadDone(bool ok) {
     FinishUpTo(bulk->finished_sequence);
   } else {
     v1::SubmitResponse response;
-    if (!Parse(response_, response).ok()) return context_->TryCancel();
+    if (!Parse(response_, response).ok()) {
+      context_->TryCancel();
+      return EndWrites();
+    }
     for (v1::CommandResult& result : *response.mutable_results()) TakeResult(std::move(result));
     FinishUpTo(response.finished_sequence());
   }

@@ -89,6 +89,8 @@ class GrpcChannel final : public CommandChannel,
   Message& Filling(std::uint64_t bytes) ACCELD_REQUIRES(mutex_);
   // Sends what is collected, unless a message is on its way.
   void MaybeWrite() ACCELD_REQUIRES(mutex_);
+  // Nothing is read any more: gRPC may end the call, and nobody writes to it.
+  void EndWrites() ACCELD_EXCLUDES(mutex_);
   // Waits until another command that brings or fetches `bytes` bytes has room.
   void WaitForRoom(std::uint64_t bytes) ACCELD_EXCLUDES(mutex_);
   bool HasRoom(std::uint64_t bytes) const ACCELD_REQUIRES(mutex_);
@@ -128,6 +130,8 @@ class GrpcChannel final : public CommandChannel,
   // Of the command being encoded.
   google::protobuf::Arena arena_ ACCELD_GUARDED_BY(mutex_);
   bool writing_ ACCELD_GUARDED_BY(mutex_) = false;
+  // Whether nothing may be sent any more.
+  bool ended_ ACCELD_GUARDED_BY(mutex_) = false;
   absl::Status status_ ACCELD_GUARDED_BY(mutex_);
   bool done_ ACCELD_GUARDED_BY(mutex_) = false;
 };

@@ -120,6 +120,24 @@ constexpr std::uint64_t kLongGemmBytes = 3 * 2048ull * 2048 * sizeof(float);
 
 // ---- Death ----
 
+TEST_P(DataChannelTest, ThreadsThatSendWhenTheDaemonDiesAreTold) {
+  const Address data = backend_->Alloc(64).value();
+  const auto send = [&] {
+    absl::Status status;
+    while (status.ok()) status = backend_->Memset(data, 1, 4);
+    return status;
+  };
+  std::vector<std::future<absl::Status>> senders;
+  for (int i = 0; i < 4; ++i) senders.push_back(std::async(std::launch::async, send));
+  ASSERT_EQ(senders[0].wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  daemon_->Signal(SIGKILL);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (auto& sender : senders) {
+    ASSERT_EQ(sender.wait_until(deadline), std::future_status::ready);
+    EXPECT_EQ(sender.get().code(), absl::StatusCode::kUnavailable);
+  }
+}
+
 TEST_P(DataChannelTest, WaitingCallsOfEveryThreadReturnUnavailableWhenTheDaemonDies) {
   const Address data = backend_->Alloc(kLongGemmBytes).value();
   const Stream stream = backend_->CreateStream().value();
