@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "backends/core/mutex.h"
 #include "backends/cpu/ops/onednn_product.h"
@@ -35,6 +36,9 @@ constexpr std::int64_t kSkinny = 64;
 
 // Pieces are as long as a multiple of what kernels take at once.
 constexpr std::int64_t kPieceStep = 16;
+
+// The products of so many k are summed up at a time, so that sums keep their digits.
+constexpr std::int64_t kDepthOfPiece = 2048;
 
 // Of fewer columns with a transposed A, oneDNN's product is slow.
 constexpr std::int64_t kOneDnnColumns = 64;
@@ -207,19 +211,38 @@ void MultiplyPieces(const MatrixProduct<T>& p, int threads) {
   });
 }
 
-// As a sum of small products.
+// As a sum of small products, of which each thread has some and, but for the first, a C of its own.
 template <typename T>
-void MultiplyAlongDepth(const MatrixProduct<T>& p) {
+void MultiplyAlongDepth(const MatrixProduct<T>& p, int threads) {
   const std::int64_t step_a = RowOfA(p, 0).stride;
   const std::int64_t step_b = ColumnOfB(p, 0).stride;
-  const std::int64_t piece = PieceLength(p.m, p.n);
-  MatrixProduct<T> part = p;
-  for (std::int64_t i = 0; i < p.k; i += piece) {
-    part.k = std::min(piece, p.k - i);
-    part.a = p.a + i * step_a;
-    part.b = p.b + i * step_b;
-    CallBlas(part);
-    part.beta = 1;
+  const std::int64_t piece = std::min(kDepthOfPiece, PieceLength(p.m, p.n));
+  const std::int64_t pieces = (p.k + piece - 1) / piece;
+  const std::int64_t parts = std::min<std::int64_t>(threads, pieces);
+  std::vector<T> sums(static_cast<std::size_t>((parts - 1) * p.m * p.n));
+  ParallelFor(threads, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      MatrixProduct<T> product = p;
+      if (i > 0) {
+        product.c = sums.data() + (i - 1) * p.m * p.n;
+        product.ldc = p.m;
+        product.beta = 0;
+      }
+      const std::int64_t last = std::min(p.k, pieces * (i + 1) / parts * piece);
+      for (std::int64_t k = pieces * i / parts * piece; k < last; k += piece) {
+        product.k = std::min(piece, last - k);
+        product.a = p.a + k * step_a;
+        product.b = p.b + k * step_b;
+        CallBlas(product);
+        product.beta = 1;
+      }
+    }
+  });
+  const T* more = sums.data();
+  for (std::int64_t i = 1; i < parts; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j, more += p.m) {
+      for (std::int64_t row = 0; row < p.m; ++row) p.c[j * p.ldc + row] += more[row];
+    }
   }
 }
 
@@ -270,10 +293,10 @@ void MultiplyByBlas(const MatrixProduct<T>& p, int threads) {
     MultiplyToOneElement(p);
   } else if (IsSmall(p)) {
     CallBlas(p);
+  } else if (std::max(p.m, p.n) < kSkinny) {
+    MultiplyAlongDepth(p, threads);
   } else if (IsFewVectors(p)) {
     MultiplyVectors(p, threads);
-  } else if (std::max(p.m, p.n) < kSkinny) {
-    MultiplyAlongDepth(p);
   } else {
     CallBlas(p);
   }

@@ -82,7 +82,8 @@ TEST(CpuGemm, AgreesWithTheReferenceForOddShapes) {
                                   {1009, 1, 1},
                                   {1, 1009, 1},
                                   {1031, 1021, 1},
-                                  {5, 7, 30011}}) {
+                                  {5, 7, 30011},
+                                  {3, 5, 100003}}) {
       ops::Gemm op{.transpose_a = transpose_a, .m = m, .n = n, .k = k};
       op.transpose_b = random.Pick({Transpose::kNone, Transpose::kTranspose});
       op.alpha = random.Pick({1.0, -0.5});
@@ -93,6 +94,25 @@ TEST(CpuGemm, AgreesWithTheReferenceForOddShapes) {
       ExpectLikeReference<double>(device, random, op, 8e-16);
     }
   }
+}
+
+// Equal products, whose rounding errors all go one way.
+TEST(CpuGemm, KeepsTheDigitsOfLongSums) {
+  TestDevice device;
+  constexpr std::int64_t kLength = 100'003;
+  const std::vector<float> a(3 * kLength, 0.3F);
+  const std::vector<float> b(5 * kLength, 0.7F);
+  std::vector<float> c(3 * 5);
+  auto expected = c;
+  ops::Gemm op{.m = 3, .n = 5, .k = kLength, .lda = 3, .ldb = kLength, .ldc = 3};
+  op.type = DataType::kF32;
+  op.a = AddressOf(a);
+  op.b = AddressOf(b);
+  op.c = AddressOf(c);
+  ASSERT_THAT(device.Run(Op(op)), IsOk());
+  op.c = AddressOf(expected);
+  reference::Run(op);
+  ExpectClose(c, expected, 1e-5, 0);
 }
 
 // Primitives of oneDNN's are kept for these, and are to be told where the operands of each call
