@@ -174,7 +174,7 @@ void CudaQueue::Fail(Item& item, const absl::Status& error) {
     running = NameOf(*items_.front().work);
   }
   const absl::Status judged = parts_.health.Judge(error, running);
-  if (item.status.ok()) item.status = judged;
+  if (item.status.ok() || GetReason(judged) == reason::kDeviceLost) item.status = judged;
 }
 
 void CudaQueue::Fail(Item& item, const DriverStatus& error) {

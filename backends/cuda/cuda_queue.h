@@ -98,8 +98,8 @@ class CudaQueue {
   void Complete(Item item);
   // Gives up what there need not be, for memory; whether there may be more then.
   bool LetGo();
-  // Ends `item` with an error, unless it has one; a loss replaces that later (Finished). Where the
-  // card is lost, the queue's first work is the one that ran.
+  // Ends `item` with an error, unless it has one, which only a loss replaces. Where the card is
+  // lost, the queue's first work is the one that ran.
   void Fail(Item& item, const absl::Status& error);
   void Fail(Item& item, const DriverStatus& error);
 

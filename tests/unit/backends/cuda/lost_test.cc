@@ -95,6 +95,12 @@ TEST_F(CudaLostTest, AlsoWhereTheWorkHasFailedAlready) {
   EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("cudaErrorIllegalAddress (bad)"));
 }
 
+TEST_F(CudaLostTest, AlsoWhereTheWorkHasFailedAlreadyAndItsEndIsAskedFor) {
+  card_->FailCall("Memset", 1, kDriverFailure);
+  card_->FailCall("Query", 1, kDriverFailure);
+  EXPECT_THAT(Fill(data_, 1, kBytes).Status(), IsLost("while memset ran"));
+}
+
 TEST_F(CudaLostTest, AlsoWhereItsEndIsWaitedFor) {
   card_->FailCall("Record", 2, kDriverFailure);
   card_->FailCall("Synchronize", 1, kDriverFailure);
