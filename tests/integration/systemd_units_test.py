@@ -22,13 +22,18 @@ ACCELD = ""
 
 
 class Unit(configparser.RawConfigParser):
-    """A unit file, of which the tests ask keys that occur once."""
+    """A unit file, whose keys occur once; each_of() is for others."""
 
     def __init__(self, name):
         super().__init__(strict=False, comment_prefixes=("#", ";"), delimiters=("=",))
         self.optionxform = str
         with open(os.path.join(UNITS, name), encoding="utf-8") as file:
-            self.read_file(file)
+            self._text = file.read()
+        self.read_string(self._text)
+
+    def each_of(self, key):
+        """Those of a key that occurs several times, in their order."""
+        return [line.partition("=")[2] for line in self._text.split("\n") if line.startswith(f"{key}=")]
 
 
 def seconds(text):
@@ -123,12 +128,14 @@ class SystemdUnitsTest(unittest.TestCase):
         ).returncode
         self.assertEqual(str(status), Unit("acceld.service")["Service"]["RestartPreventExitStatus"])
 
-    def test_cuda_s_memory_driver_is_loaded_first_and_need_not_be_there(self):
+    def test_cuda_s_nodes_are_made_first_and_need_not_be_there(self):
         unit = Unit("acceld.service")
         self.assertEqual(unit["Unit"]["Wants"], "modprobe@nvidia_uvm.service")
         self.assertIn("modprobe@nvidia_uvm.service", unit["Unit"]["After"].split())
         self.assertNotIn("nvidia", unit["Unit"]["Requires"])
-        self.assertTrue(unit["Service"]["ExecStartPre"].startswith("-+/usr/bin/nvidia-modprobe "))
+        # With -u it makes those of CUDA's memory and no others.
+        modprobe = "-+/usr/bin/nvidia-modprobe"
+        self.assertEqual(unit.each_of("ExecStartPre"), [f"{modprobe} -c 255 -c 0", f"{modprobe} -c 0 -u"])
 
     def test_a_lost_device_restarts_the_service(self):
         unit = Unit("acceld.service")
