@@ -30,6 +30,10 @@ DriverResult<std::byte*> PinnedPool::Take(std::uint64_t bytes) {
     }
   }
   DriverResult<std::byte*> block = driver_.AllocateHost(size);
+  // What is being unpinned may be what is missing.
+  if (block.status.code == DriverCode::kOutOfMemory && releases_.Finish()) {
+    block = driver_.AllocateHost(size);
+  }
   if (block.ok()) {
     MutexLock lock(mutex_);
     taken_.emplace(block.value, size);

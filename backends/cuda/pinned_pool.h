@@ -26,7 +26,8 @@ class PinnedPool {
   PinnedPool(const PinnedPool&) = delete;
   PinnedPool& operator=(const PinnedPool&) = delete;
 
-  // A block of at least `bytes` bytes with undefined contents.
+  // A block of at least `bytes` bytes with undefined contents. Waits for what is being unpinned
+  // where the host has no more.
   DriverResult<std::byte*> Take(std::uint64_t bytes);
   // Does not wait for the driver: what is not kept is unpinned on a thread of its own.
   void GiveBack(std::byte* block);

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "backends/core/status.h"
 #include "backends/cuda/context.h"
 #include "backends/cuda/driver_status.h"
@@ -88,6 +90,34 @@ TEST_F(CudaPartsTest, PinnedBlocksAreKeptUpToALimit) {
     card_->WaitForCalls("FreeHost", i + 1);
   }
   EXPECT_EQ(card_->calls("FreeHost"), 2);
+}
+
+TEST_F(CudaPartsTest, APinnedBlockWaitsForWhatIsBeingUnpinnedWhereTheHostHasNoMore) {
+  cuda::PinnedPool pool(*card_);
+  std::byte* const small = pool.Take(1).value;
+  std::byte* const block = pool.Take(cuda::PinnedPool::kMaxKeptBytes).value;
+  pool.GiveBack(small);
+  card_->HoldCalls("FreeHost");
+  pool.GiveBack(block);
+  card_->FailCall("AllocateHost", 1, kDriverOutOfMemory);
+  std::thread unpin([this] {
+    card_->WaitForCalls("FreeHost", 1);
+    card_->WaitForCalls("AllocateHost", 3);
+    EXPECT_EQ(card_->calls("AllocateHost"), 3);
+    card_->ReleaseCalls();
+  });
+  const cuda::DriverResult<std::byte*> again = pool.Take(cuda::PinnedPool::kMaxKeptBytes);
+  unpin.join();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(card_->calls("AllocateHost"), 4);
+  pool.GiveBack(again.value);
+}
+
+TEST_F(CudaPartsTest, APinnedBlockIsRefusedAtOnceWhereNothingIsUnpinned) {
+  cuda::PinnedPool pool(*card_);
+  card_->FailCall("AllocateHost", 1, kDriverOutOfMemory);
+  EXPECT_EQ(pool.Take(1).status.code, DriverCode::kOutOfMemory);
+  EXPECT_EQ(card_->calls("AllocateHost"), 1);
 }
 
 cuda::ConvolutionKey Key(std::int64_t images) {
