@@ -19,10 +19,11 @@ USAGE = """\
 Usage: tests/gpu/run [--only STEP[,STEP...]] [--out FOLDER] [--json FILE] [--quick]
 
 Tests and measures acceld on this machine's first NVIDIA card, or that of CUDA_VISIBLE_DEVICES, in less than 8
-minutes, and prints a table of what was measured and which targets are reached. It runs in the unpacked folder that tests/gpu/pack made; in a
-checkout it unpacks out/acceld_gpu.tar.xz into a temporary folder and runs that. It needs NVIDIA's driver,
-cuBLAS and cuDNN, and says where it looked for what is missing; nothing is installed. Without
-compute-sanitizer, the steps that need it are skipped.
+minutes, and prints a table of what was measured and which targets are reached. It runs in the unpacked folder
+that tests/gpu/pack made; in a checkout it unpacks out/acceld_gpu.tar.xz into a temporary folder and runs that.
+It needs NVIDIA's driver, cuBLAS and cuDNN, and says where it looked for what is missing; nothing is installed.
+Without compute-sanitizer, the steps that need it are skipped; so is the rest of one whose tool ran out of time
+and had found nothing.
 
 The last line is "N passed, N failed" (", N skipped" follows where there are any): test cases, figures that
 were measured or could not be, and steps that were skipped. A target that is not reached is shown in the table

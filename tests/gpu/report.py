@@ -28,8 +28,9 @@ _NOT_MEASURED = re.compile(r"bench: (\S+) cannot be measured\. (.*)")
 _SANITIZER_SUMMARY = re.compile(
     r"=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)"
 )
-# "Invalid __global__ read of size 4 bytes", "Error: Race reported between ..." and the like.
-_SANITIZER_FINDING = re.compile(r"^=+ (?:Invalid|Misaligned|Error: )", re.MULTILINE)
+# "Invalid __global__ read of size 4 bytes", "Error: Race reported between ..." and the like. A race may also be a
+# warning, and counts in the summary as one.
+_SANITIZER_FINDING = re.compile(r"^=+ (?:Invalid|Misaligned|Error: |Warning: Race reported)", re.MULTILINE)
 
 
 def last_line(log):

@@ -98,8 +98,9 @@ class SanitizerTest(unittest.TestCase):
             "========= Invalid __global__ write of size 4 bytes",
             "========= Misaligned address",
             "========= Error: Race reported between Write access at K and Read access at K [16 hazards]",
+            "========= Warning: Race reported between Read access at K and Write access at K [16 hazards]",
         ):
-            self.assertTrue(report.sanitizer_findings(f"[ RUN      ] A.B\n{line}\n"))
+            self.assertTrue(report.sanitizer_findings(f"[ RUN      ] A.B\n{line}\n"), line)
         self.assertFalse(report.sanitizer_findings("========= COMPUTE-SANITIZER\n[ RUN      ] A.B\n"))
 
 
