@@ -27,11 +27,13 @@ bool ReachesAPeer(int ordinal, int count) {
   for (int peer = 0; peer < count; ++peer) {
     int reaches = 0;
     if (peer == ordinal) continue;
-    if (cudaDeviceCanAccessPeer(&reaches, ordinal, peer) == cudaSuccess && reaches != 0)
+    if (cudaDeviceCanAccessPeer(&reaches, ordinal, peer) != cudaSuccess) {
+      // No later call is to return it.
+      (void)cudaGetLastError();
+    } else if (reaches != 0) {
       return true;
+    }
   }
-  // No later call is to return it.
-  (void)cudaGetLastError();
   return false;
 }
 
