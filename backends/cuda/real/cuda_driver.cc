@@ -192,8 +192,10 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Synchronize(StreamHandle stream) override {
-    const RelaxedCapture relaxed;
-    return Call("cudaStreamSynchronize", [&] { return cudaStreamSynchronize(ToCuda(stream)); });
+    return Call("cudaStreamSynchronize", [&] {
+      const RelaxedCapture relaxed;
+      return cudaStreamSynchronize(ToCuda(stream));
+    });
   }
 
   DriverResult<EventHandle> CreateEvent() override {
@@ -211,8 +213,10 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Query(EventHandle event) override {
-    const RelaxedCapture relaxed;
-    return Call("cudaEventQuery", [&] { return cudaEventQuery(ToCuda(event)); });
+    return Call("cudaEventQuery", [&] {
+      const RelaxedCapture relaxed;
+      return cudaEventQuery(ToCuda(event));
+    });
   }
 
   DriverStatus Wait(StreamHandle stream, EventHandle event) override {

@@ -7,17 +7,23 @@ namespace acceld::cuda {
 
 // While it lives, this thread may make calls that another user of CUDA in this process forbids all
 // threads by capturing a stream (cudaStreamCaptureModeGlobal, the default). Such a call would fail
-// for no fault of the work that it asks for, and end that capture.
+// for no fault of the work that it asks for, and end that capture. The thread's card is set before.
 class RelaxedCapture {
  public:
-  RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture() : exchanged_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {
+    // No later call is to return it.
+    if (!exchanged_) (void)cudaGetLastError();
+  }
+  ~RelaxedCapture() {
+    if (exchanged_) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
+  }
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
   // That of the thread, and meanwhile what it was before.
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  const bool exchanged_;
 };
 
 }  // namespace acceld::cuda
