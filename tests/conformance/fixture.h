@@ -28,7 +28,8 @@ inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr Address kGarbage = 0xdead00;
 
 // What is free on a real card may change by this much between two looks: others use it, and its
-// driver takes some. What a test allocates to see it counted is much larger.
+// driver takes some. What a test allocates to see it counted is much larger. See also
+// FreeMemorySlackBytes.
 inline constexpr std::uint64_t kFreeMemorySlackBytes = 8 << 20;
 
 template <typename T>
@@ -64,6 +65,8 @@ class ConformanceTest : public testing::Test {
   ComputeBackend& backend() { return *backend_; }
   // Ends the backend, with all it holds.
   void EndBackend() { backend_.reset(); }
+  // 0 where the device is no real card.
+  std::uint64_t FreeMemorySlackBytes() const;
 
   // Each of these fails the test, and returns a value that names nothing, where the call fails.
   Address Alloc(std::uint64_t bytes);
