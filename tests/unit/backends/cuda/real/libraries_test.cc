@@ -65,11 +65,12 @@ TEST(ConvolutionTest, LeavesOutWhatMixesNeighbours) {
   }
 }
 
-// cuDNN that offers one algorithm, or none, of workspaces as they come.
+// cuDNN that offers one algorithm, or none, of workspaces as they come, or that refuses to.
 struct OneOffer {
   int algorithm = 0;
   cudnnDeterminism_t determinism = CUDNN_DETERMINISTIC;
   int count = 1;
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
 };
 OneOffer one_offer;
 std::size_t workspace_of_plain = 0;
@@ -80,7 +81,7 @@ cudnnStatus_t Offer(int* count, Result* results) {
   results->status = CUDNN_STATUS_SUCCESS;
   results->determinism = one_offer.determinism;
   *count = one_offer.count;
-  return CUDNN_STATUS_SUCCESS;
+  return one_offer.status;
 }
 
 template <typename Algorithm>
@@ -91,6 +92,7 @@ cudnnStatus_t Workspace(Algorithm algorithm, Algorithm plain, std::size_t* bytes
 
 CudnnFunctions OfferingCudnn() {
   CudnnFunctions functions{};
+  functions.error_string = [](auto) { return "as it was told"; };
   functions.forward_algorithms = [](auto, auto, auto, auto, auto, auto, int* count,
                                     cudnnConvolutionFwdAlgoPerf_t* results) {
     return Offer(count, results);
@@ -143,6 +145,8 @@ TEST(ConvolutionTest, TakesWhatIsOfferedAndThePlainestWhereThatMayNotBeUsed) {
     EXPECT_EQ(choose({.algorithm = forbidden}), plain);
     EXPECT_EQ(choose({.algorithm = allowed, .determinism = CUDNN_NON_DETERMINISTIC}), plain);
     EXPECT_EQ(choose({.count = 0}), plain);
+    EXPECT_EQ(choose({.count = 0, .status = CUDNN_STATUS_NOT_SUPPORTED}), plain);
+    EXPECT_EQ(choose({.count = 0, .status = CUDNN_STATUS_EXECUTION_FAILED}), -1);
     // Of which everything is too large.
     workspace_of_plain = std::size_t{1} << 40;
     EXPECT_EQ(choose({.count = 0}), -1);
