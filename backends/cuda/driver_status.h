@@ -12,7 +12,8 @@ namespace acceld::cuda {
 absl::Status ToStatus(const DriverStatus& status, const DeviceInfo& info);
 
 // What a call comes to that asks for work or waits for it, of a handle that is there: it can only
-// fail because the work has, and that ends the card's context, whatever the code.
+// fail because the work has, and that ends the card's context, whatever the code. Setting the
+// device, which comes first, can fail as well, and is taken for a loss then, too.
 DriverStatus LossUnlessOk(DriverStatus status);
 
 }  // namespace acceld::cuda

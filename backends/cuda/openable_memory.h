@@ -49,7 +49,7 @@ class OpenableMemory {
   void Release(const Block& block);
 
   // The card's memory, and what was allocated here and is not the card's again: of one moment,
-  // unless that changes over and over.
+  // unless that changes over and over or one change takes long.
   struct Usage {
     CardMemory card{};
     std::uint64_t allocated_bytes = 0;

@@ -1,6 +1,6 @@
 // Ops that the card's memory limits: the bandwidth at which each reads its inputs and writes its
-// output once, against that of a copy on the device. Softmax down columns that are longer than a
-// block's memory has to read them twice.
+// output once, against that of a copy on the device. Softmax down columns has to read them twice,
+// since no block's memory holds as many columns as are read at once.
 
 #include <algorithm>
 #include <functional>
