@@ -107,11 +107,10 @@ Algorithm ChooseBackwardFilter(const Conv2dShape& shape, bool whole_blocks) {
              : Algorithm::kOneDnnChannelsLast;
 }
 
-// Whether one image is not worth the reorder of its filter, or gradient, in any case. Forward, one
-// thread computes it fast enough that it is.
+// Whether one image is not worth the reorder of its filter, or gradient, in any case. But for the
+// filter's gradient, one thread computes it fast enough that it is.
 bool IsBetterPlain(Conv2dDirection direction, const Conv2dShape& shape, int threads) {
-  return shape.input[0] == 1 && (direction == Conv2dDirection::kBackwardFilter ||
-                                 (direction == Conv2dDirection::kForward && threads > 1));
+  return shape.input[0] == 1 && (direction == Conv2dDirection::kBackwardFilter || threads > 1);
 }
 
 // Depends on the shape and the threads only, so that the same call gives the same bits. Measured
