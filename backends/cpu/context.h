@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "backends/core/status.h"
 #include "backends/memory/memory_budget.h"
 
 namespace acceld {
@@ -33,6 +34,14 @@ class CpuContext {
   // undefined. What the kept workspace cannot hold counts against the device's budget, and is out
   // of memory beyond it.
   absl::StatusOr<std::byte*> Workspace(std::uint64_t bytes);
+
+  // Likewise for `count` elements.
+  template <typename T>
+  absl::StatusOr<T*> Elements(std::int64_t count) {
+    ACCELD_ASSIGN_OR_RETURN(std::byte* const data,
+                            Workspace(static_cast<std::uint64_t>(count) * sizeof(T)));
+    return reinterpret_cast<T*>(data);
+  }
 
   // How much the kept workspace still holds; depends on the op only, too.
   std::uint64_t kept_bytes_left() const { return kKeptWorkspaceBytes - kept_used_bytes_; }

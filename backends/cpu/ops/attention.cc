@@ -61,12 +61,6 @@ std::int64_t PartsOf(const ops::Attention& op, std::int64_t blocks, int threads)
                                              op.seq_kv / kKeyBlock, that_fit}));
 }
 
-absl::StatusOr<float*> Floats(std::int64_t count, CpuContext& context) {
-  ACCELD_ASSIGN_OR_RETURN(std::byte* const data,
-                          context.Workspace(static_cast<std::uint64_t>(count) * sizeof(float)));
-  return reinterpret_cast<float*>(data);
-}
-
 // How many keys some query of the block sees.
 std::int64_t KeysOf(const ops::Attention& op, const QueryBlock& block) {
   return VisibleKeys(op, block.first + block.count - 1);
@@ -76,7 +70,8 @@ absl::Status RunInParts(const ops::Attention& op, std::int64_t blocks, std::int6
                         std::int64_t lanes, float* scores, CpuContext& context) {
   const std::int64_t queries = std::min(kQueryBlock, op.seq_q);
   const std::int64_t tasks = blocks * parts;
-  ACCELD_ASSIGN_OR_RETURN(float* const outputs, Floats(tasks * queries * op.head_dim, context));
+  ACCELD_ASSIGN_OR_RETURN(float* const outputs,
+                          context.Elements<float>(tasks * queries * op.head_dim));
   std::vector<float> largest(static_cast<std::size_t>(tasks * queries));
   std::vector<double> sums(largest.size());
   std::vector<PartialAttention> results;
@@ -105,7 +100,7 @@ absl::Status Run(const ops::Attention& op, CpuContext& context) {
   const std::int64_t blocks = op.batch * op.heads * BlocksOfHead(op);
   const std::int64_t parts = PartsOf(op, blocks, context.threads());
   const std::int64_t lanes = std::min<std::int64_t>(context.threads(), blocks * parts);
-  ACCELD_ASSIGN_OR_RETURN(float* const scores, Floats(lanes * ScoreCount(op), context));
+  ACCELD_ASSIGN_OR_RETURN(float* const scores, context.Elements<float>(lanes * ScoreCount(op)));
   if (parts > 1) return RunInParts(op, blocks, parts, lanes, scores, context);
 
   ForEachTask(lanes, blocks, [&](std::int64_t lane, std::int64_t task) {

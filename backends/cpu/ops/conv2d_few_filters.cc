@@ -105,12 +105,6 @@ struct Layout {
   std::int64_t parts = 1;
 };
 
-absl::StatusOr<float*> Allocate(CpuContext& context, std::int64_t count) {
-  ACCELD_ASSIGN_OR_RETURN(std::byte* const data,
-                          context.Workspace(static_cast<std::uint64_t>(count) * sizeof(float)));
-  return reinterpret_cast<float*>(data);
-}
-
 }  // namespace
 
 bool HasFewFilters(const Conv2dShape& shape) {
@@ -122,10 +116,12 @@ bool HasFewFilters(const Conv2dShape& shape) {
 absl::Status ConvolveFewFilters(const Conv2d& convolution, CpuContext& context) {
   const Conv2dShape& shape = convolution.shape;
   const Layout layout(convolution, context);
-  ACCELD_ASSIGN_OR_RETURN(float* const inputs, Allocate(context, layout.parts * layout.input));
-  ACCELD_ASSIGN_OR_RETURN(float* const outputs, Allocate(context, layout.parts * layout.output));
+  ACCELD_ASSIGN_OR_RETURN(float* const inputs,
+                          context.Elements<float>(layout.parts * layout.input));
+  ACCELD_ASSIGN_OR_RETURN(float* const outputs,
+                          context.Elements<float>(layout.parts * layout.output));
   ACCELD_ASSIGN_OR_RETURN(float* const gradients,
-                          Allocate(context, (layout.parts - 1) * layout.gradient));
+                          context.Elements<float>((layout.parts - 1) * layout.gradient));
   const std::int64_t weights = IsForward(convolution) ? 0 : ElementCount(shape.filter);
   const auto gradient_of = [&](std::int64_t part) {
     return part == 0 ? convolution.filter : gradients + (part - 1) * layout.gradient;

@@ -33,13 +33,6 @@ std::int64_t RoundUpToLanes(std::int64_t count) {
   return CeilDivide(count, lanes) * lanes;
 }
 
-template <typename T>
-absl::StatusOr<T*> Allocate(CpuContext& context, std::int64_t count) {
-  ACCELD_ASSIGN_OR_RETURN(std::byte* const memory,
-                          context.Workspace(static_cast<std::uint64_t>(count) * sizeof(T)));
-  return reinterpret_cast<T*>(memory);
-}
-
 // Places in rows of `pitch`, one row behind the other.
 struct Places {
   std::int64_t rows;
@@ -148,8 +141,8 @@ absl::Status ComputeOutput(const Conv2d& convolution, CpuContext& context) {
   const SplitInput split(shape);
   const std::int64_t output_plane = split.y.output * split.x.output;
   const int threads = ThreadsFor(shape, images, context);
-  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const a_columns, Allocate<std::int64_t>(context, weights));
-  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const b_rows, Allocate<std::int64_t>(context, weights));
+  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const a_columns, context.Elements<std::int64_t>(weights));
+  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const b_rows, context.Elements<std::int64_t>(weights));
   std::iota(b_rows, b_rows + weights, 0);
   split.PutOffsets(weights, a_columns);
   PlacesJob job{
@@ -175,11 +168,11 @@ absl::Status ComputeOutput(const Conv2d& convolution, CpuContext& context) {
   const bool is_plain = split.IsWhole() && slack == 0;
   float* copy = nullptr;
   if (!is_plain) {
-    ACCELD_ASSIGN_OR_RETURN(copy, Allocate<float>(context, split.size() + slack));
+    ACCELD_ASSIGN_OR_RETURN(copy, context.Elements<float>(split.size() + slack));
     std::fill_n(copy + split.size(), slack, 0.0F);
   }
   const std::int64_t room = job.workspace();
-  ACCELD_ASSIGN_OR_RETURN(float* const results, Allocate<float>(context, threads * room));
+  ACCELD_ASSIGN_OR_RETURN(float* const results, context.Elements<float>(threads * room));
   for (std::int64_t n = 0; n < images; ++n) {
     const float* const image = convolution.input + n * channels * split.y.input * split.x.input;
     if (!is_plain) split.Copy(image, copy, threads);
@@ -278,17 +271,17 @@ absl::Status ComputeInputGradient(const Conv2d& convolution, CpuContext& context
   const std::int64_t lanes = KernelLanes<float>();
   ACCELD_ASSIGN_OR_RETURN(
       std::int64_t* const offsets,
-      Allocate<std::int64_t>(context, 2 * ElementCount(shape.filter) / channels));
+      context.Elements<std::int64_t>(2 * ElementCount(shape.filter) / channels));
   std::vector<PlacesJob> jobs = InputGradientJobs(convolution, gradient, offsets);
   const bool is_plain = gradient.IsWhole() && jobs.front().slack() == 0;
   std::int64_t room = 0;
   for (const PlacesJob& job : jobs) room = std::max(room, job.workspace());
   const int threads = ThreadsFor(shape, images * static_cast<std::int64_t>(jobs.size()), context);
-  ACCELD_ASSIGN_OR_RETURN(float* const results, Allocate<float>(context, threads * room));
+  ACCELD_ASSIGN_OR_RETURN(float* const results, context.Elements<float>(threads * room));
   float* copy = nullptr;
   if (!is_plain) {
     // A phase shorter than a vector reads on behind its gradient.
-    ACCELD_ASSIGN_OR_RETURN(copy, Allocate<float>(context, padded + lanes));
+    ACCELD_ASSIGN_OR_RETURN(copy, context.Elements<float>(padded + lanes));
     std::fill_n(copy + padded, lanes, 0.0F);
   }
   if (gradient.y.stride > gradient.y.filter || gradient.x.stride > gradient.x.filter) {
@@ -335,21 +328,21 @@ absl::Status ComputeFilterGradient(const Conv2d& convolution, CpuContext& contex
   const std::int64_t places = split.y.output * split.x.output;
   const std::int64_t padded_filters = RoundUpToLanes(filters);
   const int threads = ThreadsFor(shape, images, context);
-  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const a_columns, Allocate<std::int64_t>(context, places));
-  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const b_rows, Allocate<std::int64_t>(context, places));
+  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const a_columns, context.Elements<std::int64_t>(places));
+  ACCELD_ASSIGN_OR_RETURN(std::int64_t* const b_rows, context.Elements<std::int64_t>(places));
   for (std::int64_t l = 0; l < places; ++l) a_columns[l] = l * padded_filters;
   for (std::int64_t y = 0; y < split.y.output; ++y) {
     std::int64_t* const row = b_rows + y * split.x.output;
     std::iota(row, row + split.x.output, y * split.width());
   }
-  ACCELD_ASSIGN_OR_RETURN(float* const gradient, Allocate<float>(context, places * padded_filters));
+  ACCELD_ASSIGN_OR_RETURN(float* const gradient, context.Elements<float>(places * padded_filters));
   float* copy = nullptr;
   if (!is_plain) {
-    ACCELD_ASSIGN_OR_RETURN(copy, Allocate<float>(context, split.size()));
+    ACCELD_ASSIGN_OR_RETURN(copy, context.Elements<float>(split.size()));
   }
   // [channels, height, width, padded filters]
   ACCELD_ASSIGN_OR_RETURN(float* const sums,
-                          Allocate<float>(context, height * width * channels * padded_filters));
+                          context.Elements<float>(height * width * channels * padded_filters));
   const std::int64_t taps = height * width;
   const std::int64_t blocks = CeilDivide(channels, kChannelsOfPart);
   for (std::int64_t n = 0; n < images; ++n) {

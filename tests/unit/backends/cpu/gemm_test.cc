@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "backends/core/rounding.h"
 #include "backends/reference/reference.h"
@@ -18,6 +19,18 @@ std::int64_t Count(std::int64_t rows, std::int64_t columns, std::int64_t ld) {
   return rows == 0 || columns == 0 ? 0 : (columns - 1) * ld + rows;
 }
 
+// Runs `op`, whose A and B are set, on the device into `c` and by the reference into a copy of it.
+template <typename T, typename GemmOp>
+void ExpectLikeReference(TestDevice& device, GemmOp op, std::vector<T> c, double relative,
+                         double absolute) {
+  auto expected = c;
+  op.c = AddressOf(c);
+  ASSERT_THAT(device.Run(Op(op)), IsOk());
+  op.c = AddressOf(expected);
+  reference::Run(op);
+  ExpectClose(c, expected, relative, absolute);
+}
+
 // Runs `op`, any of the gemms, on copies of the data, on the device and by the reference. The gaps
 // of C hold NaN, which must stay.
 template <typename T, typename GemmOp>
@@ -33,14 +46,10 @@ void ExpectLikeReference(TestDevice& device, Random& random, GemmOp op, double t
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(c.size()); ++i) {
     if (i % op.ldc >= op.m || op.beta == 0) c[static_cast<std::size_t>(i)] = kNaN;
   }
-  auto expected = c;
   op.a = AddressOf(a);
   op.b = AddressOf(b);
-  op.c = AddressOf(c);
-  ASSERT_THAT(device.Run(Op(op)), IsOk());
-  op.c = AddressOf(expected);
-  reference::Run(op);
-  ExpectClose(c, expected, tolerance, tolerance * static_cast<double>(op.k + 1));
+  ExpectLikeReference(device, op, std::move(c), tolerance,
+                      tolerance * static_cast<double>(op.k + 1));
 }
 
 TEST(CpuGemm, AgreesWithTheReferenceForAllTransposes) {
@@ -102,17 +111,11 @@ TEST(CpuGemm, KeepsTheDigitsOfLongSums) {
   constexpr std::int64_t kLength = 100'003;
   const std::vector<float> a(3 * kLength, 0.3F);
   const std::vector<float> b(5 * kLength, 0.7F);
-  std::vector<float> c(3 * 5);
-  auto expected = c;
   ops::Gemm op{.m = 3, .n = 5, .k = kLength, .lda = 3, .ldb = kLength, .ldc = 3};
   op.type = DataType::kF32;
   op.a = AddressOf(a);
   op.b = AddressOf(b);
-  op.c = AddressOf(c);
-  ASSERT_THAT(device.Run(Op(op)), IsOk());
-  op.c = AddressOf(expected);
-  reference::Run(op);
-  ExpectClose(c, expected, 1e-5, 0);
+  ExpectLikeReference(device, op, std::vector<float>(3 * 5), 1e-5, 0);
 }
 
 // Primitives of oneDNN's are kept for these, and are to be told where the operands of each call
@@ -126,17 +129,12 @@ TEST(CpuGemm, OfOneShapeAgreesWithTheReferenceForEachOfItsOperands) {
     for (const std::int64_t n : {kSize, kSize + 3, kSize}) {
       const auto a = random.Vector(kSize * kSize);
       const auto b = random.Vector(kSize * n);
-      std::vector<float> c(static_cast<std::size_t>(kSize * n), kNaN);
-      auto expected = c;
       ops::Gemm op{.transpose_a = transpose_a, .m = kSize, .n = n, .k = kSize};
       op.lda = op.ldb = op.ldc = kSize;
       op.a = AddressOf(a);
       op.b = AddressOf(b);
-      op.c = AddressOf(c);
-      ASSERT_THAT(device.Run(Op(op)), IsOk());
-      op.c = AddressOf(expected);
-      reference::Run(op);
-      ExpectClose(c, expected, 4e-7, 1e-4);
+      ExpectLikeReference(device, op, std::vector<float>(static_cast<std::size_t>(kSize * n), kNaN),
+                          4e-7, 1e-4);
     }
   }
 }
