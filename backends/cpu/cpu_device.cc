@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -28,8 +27,7 @@ constexpr std::uint64_t kStreamedReadFromBytes = 4 * 1024 * 1024;
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(const CpuOptions& options)
-      : threads_(options.threads != 0 ? options.threads
-                                      : std::min(UsableCores(), OpenMpThreadLimit())),
+      : threads_(options.threads != 0 ? options.threads : DefaultThreads()),
         memory_(options.memory_limit_bytes != 0 ? options.memory_limit_bytes
                                                 : UsableMemoryBytes() / 4 * 3),
         runner_([this](const Work& work, bool small) { return Execute(work, small); }) {

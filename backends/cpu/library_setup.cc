@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -24,7 +23,7 @@ bool SetUpOpenMp(int cpu_threads) {
     return false;
   }
   if (setenv("GOMP_SPINCOUNT", "1000", 1) != 0) return false;
-  if (cpu_threads == 0) cpu_threads = std::min(UsableCores(), OpenMpThreadLimit());
+  if (cpu_threads == 0) cpu_threads = DefaultThreads();
   if (cpu_threads == UsableCores()) setenv("OMP_PROC_BIND", "spread", 0);
   return true;
 }

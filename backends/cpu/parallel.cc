@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/cpu/host_resources.h"
+
 // libgomp is not instrumented, so ThreadSanitizer has to be told that a region's threads start
 // after what came before it and end before what comes after it.
 #if defined(__SANITIZE_THREAD__)
@@ -68,6 +70,8 @@ ScopedOpenMpThreads::~ScopedOpenMpThreads() {
 }
 
 int OpenMpThreadLimit() { return omp_get_thread_limit(); }
+
+int DefaultThreads() { return std::min(UsableCores(), OpenMpThreadLimit()); }
 
 void LeaveOpenMpCore() {
   if (omp_get_proc_bind() == omp_proc_bind_false) return;

@@ -32,6 +32,10 @@ class ScopedOpenMpThreads {
 // How many threads OpenMP gives a region at most (OMP_THREAD_LIMIT).
 int OpenMpThreadLimit();
 
+// How many threads a device has that is not told: one a core that this process may use, within that
+// limit.
+int DefaultThreads();
+
 // With OMP_PROC_BIND=spread in the environment, OpenMP keeps the threads of a region on cores of
 // their own, without which the system may leave two of them on one core for milliseconds while
 // another is idle. It then also puts the thread that loads it, main's, on the first core. Lets the
