@@ -146,10 +146,7 @@ Algorithm Choose(Conv2dDirection direction, const Conv2dShape& shape, int thread
 absl::Status ConvolveTurnedForward(const Conv2d& gradient, CpuContext& context) {
   const auto [filters, channels, height, width] = gradient.shape.filter;
   const std::int64_t plane = height * width;
-  ACCELD_ASSIGN_OR_RETURN(
-      std::byte* const workspace,
-      context.Workspace(static_cast<std::uint64_t>(filters * channels * plane) * sizeof(float)));
-  float* const turned = reinterpret_cast<float*>(workspace);
+  ACCELD_ASSIGN_OR_RETURN(float* const turned, context.Elements<float>(filters * channels * plane));
   for (std::int64_t k = 0; k < filters; ++k) {
     for (std::int64_t c = 0; c < channels; ++c) {
       const float* const source = gradient.filter + (k * channels + c) * plane;

@@ -304,9 +304,7 @@ absl::Status ComputeInput(const Conv2d& convolution, const Columns& columns, Cpu
   const std::int64_t tile_elements = TileSize(columns).elements();
   const std::int64_t tile_bytes = tile_elements * std::int64_t{sizeof(float)};
   const int parts = PartsOfInput(shape, tile_bytes, context.threads());
-  ACCELD_ASSIGN_OR_RETURN(std::byte* const workspace,
-                          context.Workspace(static_cast<std::uint64_t>(parts * tile_bytes)));
-  float* const data = reinterpret_cast<float*>(workspace);
+  ACCELD_ASSIGN_OR_RETURN(float* const data, context.Elements<float>(parts * tile_elements));
   if (parts == 1) {
     return ComputeInputRows(convolution, columns, {0, rows}, data, context.threads());
   }
@@ -331,13 +329,10 @@ absl::Status ConvolveColumns(const Conv2d& convolution, CpuContext& context) {
   if (convolution.direction == Conv2dDirection::kBackwardData) {
     return ComputeInput(convolution, columns, context);
   }
-  ACCELD_ASSIGN_OR_RETURN(
-      std::byte* const workspace,
-      context.Workspace(static_cast<std::uint64_t>(TileSize(columns).elements()) * sizeof(float)));
+  ACCELD_ASSIGN_OR_RETURN(float* const data, context.Elements<float>(TileSize(columns).elements()));
   for (std::int64_t image = 0; image < shape.input[0]; ++image) {
     ACCELD_RETURN_IF_ERROR(ConvolvePlaces(convolution, columns, image, {0, shape.input[2]},
-                                          {0, columns.places()},
-                                          reinterpret_cast<float*>(workspace), context.threads()));
+                                          {0, columns.places()}, data, context.threads()));
   }
   return absl::OkStatus();
 }

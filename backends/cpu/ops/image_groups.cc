@@ -141,10 +141,7 @@ absl::Status ConvolveInGroups(const Conv2d& convolution, OneDnnLayout layout, Cp
   const std::int64_t filter_count = ElementCount(convolution.shape.filter);
   float* more = nullptr;
   if (convolution.direction == Conv2dDirection::kBackwardFilter && images < batch) {
-    ACCELD_ASSIGN_OR_RETURN(
-        std::byte* const memory,
-        context.Workspace(static_cast<std::uint64_t>(filter_count) * sizeof(float)));
-    more = reinterpret_cast<float*>(memory);
+    ACCELD_ASSIGN_OR_RETURN(more, context.Elements<float>(filter_count));
   }
   const dnnl::memory::desc* filter_layout = nullptr;
   for (std::int64_t first = 0; first < batch; first += images) {
