@@ -16,6 +16,23 @@ class CpuConv2d : public testing::Test {
   // bytes behind an aligned address, as views into an allocation may.
   void ExpectLikeReference(const Conv2dShape& shape);
 
+  struct Results {
+    std::vector<float> actual, expected;
+  };
+  // What the device and the reference write to `op`.*result, each into an array of `elements`
+  // elements that were NaN, from `offset` bytes on.
+  template <typename Convolution>
+  Results RunBoth(Convolution op, Address Convolution::*result, std::size_t elements,
+                  Address offset = 0) {
+    Results results{.actual = std::vector<float>(elements, NAN),
+                    .expected = std::vector<float>(elements, NAN)};
+    op.*result = AddressOf(results.actual) + offset;
+    EXPECT_THAT(device_.Run(Op(op)), IsOk());
+    op.*result = AddressOf(results.expected) + offset;
+    reference::Run(op);
+    return results;
+  }
+
   TestDevice device_;
   Random random_;
   const testing::ScopedTrace trace_{__FILE__, __LINE__, random_.Trace()};
@@ -34,43 +51,31 @@ void CpuConv2d::ExpectLikeReference(const Conv2dShape& shape) {
   };
   {
     SCOPED_TRACE("forward");
-    std::vector<float> actual(output.size(), NAN);
-    auto expected = actual;
-    ops::Conv2dForward op{.shape = shape,
-                          .input = AddressOf(input) + kOffset,
-                          .filter = AddressOf(filter) + kOffset,
-                          .output = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.output = AddressOf(expected) + kOffset;
-    reference::Run(op);
+    const auto [actual, expected] =
+        RunBoth(ops::Conv2dForward{.shape = shape,
+                                   .input = AddressOf(input) + kOffset,
+                                   .filter = AddressOf(filter) + kOffset},
+                &ops::Conv2dForward::output, output.size(), kOffset);
     ExpectClose(actual, expected, 1e-5,
                 tolerance(shape.filter[1] * shape.filter[2] * shape.filter[3]));
   }
   {
     SCOPED_TRACE("backward data");
-    std::vector<float> actual(input.size(), NAN);
-    auto expected = actual;
-    ops::Conv2dBackwardData op{.shape = shape,
-                               .filter = AddressOf(filter) + kOffset,
-                               .output_gradient = AddressOf(output) + kOffset,
-                               .input_gradient = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.input_gradient = AddressOf(expected) + kOffset;
-    reference::Run(op);
+    const auto [actual, expected] =
+        RunBoth(ops::Conv2dBackwardData{.shape = shape,
+                                        .filter = AddressOf(filter) + kOffset,
+                                        .output_gradient = AddressOf(output) + kOffset},
+                &ops::Conv2dBackwardData::input_gradient, input.size(), kOffset);
     ExpectClose(actual, expected, 1e-5,
                 tolerance(shape.filter[0] * shape.filter[2] * shape.filter[3]));
   }
   {
     SCOPED_TRACE("backward filter");
-    std::vector<float> actual(filter.size(), NAN);
-    auto expected = actual;
-    ops::Conv2dBackwardFilter op{.shape = shape,
-                                 .input = AddressOf(input) + kOffset,
-                                 .output_gradient = AddressOf(output) + kOffset,
-                                 .filter_gradient = AddressOf(actual) + kOffset};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.filter_gradient = AddressOf(expected) + kOffset;
-    reference::Run(op);
+    const auto [actual, expected] =
+        RunBoth(ops::Conv2dBackwardFilter{.shape = shape,
+                                          .input = AddressOf(input) + kOffset,
+                                          .output_gradient = AddressOf(output) + kOffset},
+                &ops::Conv2dBackwardFilter::filter_gradient, filter.size(), kOffset);
     ExpectClose(actual, expected, 1e-5,
                 tolerance(shape.output[0] * shape.output[2] * shape.output[3]));
   }
@@ -120,15 +125,11 @@ TEST_F(CpuConv2d, AWeightThatIsNotFiniteSpreadsToTheGradientsOfItsProductsOnly) 
     filter[static_cast<std::size_t>(
         random_.Integer(0, static_cast<std::int64_t>(filter.size()) - 1))] = INFINITY;
     const auto gradient = random_.Vector(ElementCount(shape.output));
-    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.input)));
-    auto expected = actual;
-    ops::Conv2dBackwardData op{.shape = shape,
-                               .filter = AddressOf(filter),
-                               .output_gradient = AddressOf(gradient),
-                               .input_gradient = AddressOf(actual)};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.input_gradient = AddressOf(expected);
-    reference::Run(op);
+    const auto [actual, expected] = RunBoth(
+        ops::Conv2dBackwardData{
+            .shape = shape, .filter = AddressOf(filter), .output_gradient = AddressOf(gradient)},
+        &ops::Conv2dBackwardData::input_gradient,
+        static_cast<std::size_t>(ElementCount(shape.input)));
     for (std::size_t j = 0; j < actual.size(); ++j) {
       ASSERT_EQ(std::isfinite(actual[j]), std::isfinite(expected[j])) << j;
     }
@@ -194,15 +195,9 @@ TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForFewFilters) {
     SCOPED_TRACE(ToString(shape));
     const std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), 0.3F);
     const std::vector<float> filter(static_cast<std::size_t>(ElementCount(shape.filter)), 0.7F);
-    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.output)));
-    auto expected = actual;
-    ops::Conv2dForward op{.shape = shape,
-                          .input = AddressOf(input),
-                          .filter = AddressOf(filter),
-                          .output = AddressOf(actual)};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.output = AddressOf(expected);
-    reference::Run(op);
+    const auto [actual, expected] = RunBoth(
+        ops::Conv2dForward{.shape = shape, .input = AddressOf(input), .filter = AddressOf(filter)},
+        &ops::Conv2dForward::output, static_cast<std::size_t>(ElementCount(shape.output)));
     ExpectClose(actual, expected, 1e-5, 0);
   }
 }
@@ -214,15 +209,11 @@ TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForGradientsOfFewFilters) {
     SCOPED_TRACE(ToString(shape));
     const std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), 0.3F);
     const std::vector<float> output(static_cast<std::size_t>(ElementCount(shape.output)), 0.7F);
-    std::vector<float> actual(static_cast<std::size_t>(ElementCount(shape.filter)));
-    auto expected = actual;
-    ops::Conv2dBackwardFilter op{.shape = shape,
-                                 .input = AddressOf(input),
-                                 .output_gradient = AddressOf(output),
-                                 .filter_gradient = AddressOf(actual)};
-    ASSERT_THAT(device_.Run(Op(op)), IsOk());
-    op.filter_gradient = AddressOf(expected);
-    reference::Run(op);
+    const auto [actual, expected] = RunBoth(
+        ops::Conv2dBackwardFilter{
+            .shape = shape, .input = AddressOf(input), .output_gradient = AddressOf(output)},
+        &ops::Conv2dBackwardFilter::filter_gradient,
+        static_cast<std::size_t>(ElementCount(shape.filter)));
     ExpectClose(actual, expected, 1e-5, 0);
   }
 }
