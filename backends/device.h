@@ -124,6 +124,8 @@ class Device : public WorkSink {
   // where the device or its budget has no more; a smaller request may then still succeed.
   virtual absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes,
                                               const MemoryOptions& options) = 0;
+  // Up to so many bytes, unless they are to be openable, Allocate takes no longer than Submit.
+  virtual std::uint64_t quick_allocation_bytes() const { return 0; }
   // Gives back what Allocate, or ImportHandle, returned, of the same size. No work that names it is
   // pending.
   virtual void Release(std::byte* data, std::uint64_t bytes) = 0;

@@ -24,6 +24,9 @@ namespace {
 // takes from the cache.
 constexpr std::uint64_t kStreamedReadFromBytes = 4 * 1024 * 1024;
 
+// To reserve and map more takes long.
+constexpr std::uint64_t kQuickAllocationBytes = 1 << 20;
+
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(const CpuOptions& options)
@@ -69,6 +72,8 @@ class CpuDevice final : public Device {
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {
     return memory_.Allocate(bytes, options);
   }
+
+  std::uint64_t quick_allocation_bytes() const override { return kQuickAllocationBytes; }
 
   void Release(std::byte* data, std::uint64_t bytes) override { memory_.Release(data, bytes); }
 

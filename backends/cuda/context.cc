@@ -18,6 +18,7 @@ CudaContext::~CudaContext() {
 }
 
 absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
+  if (!may_wait_) return QuickWorkspace(bytes);
   absl::Status added = counted_->Add(bytes, resources_.workspace_bytes);
   if (absl::IsResourceExhausted(added) && counted_->LetGo()) {
     added = counted_->Add(bytes, resources_.workspace_bytes);
@@ -31,6 +32,28 @@ absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
   allocated_.push_back(data.value);
   counted_->KeepToBudget();
   return data.value;
+}
+
+absl::StatusOr<std::byte*> CudaContext::QuickWorkspace(std::uint64_t bytes) {
+  if (!counted_->Add(bytes, resources_.workspace_bytes).ok()) return HasToWait();
+  const DriverResult<std::byte*> data = driver_.Allocate(stream_, bytes);
+  if (data.status.code == DriverCode::kOutOfMemory) return HasToWait();
+  if (!data.ok()) return ToStatus(data.status, driver_.info());
+  allocated_.push_back(data.value);
+  if (!counted_->IsWithinBudget()) return HasToWait();
+  return data.value;
+}
+
+absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> CudaContext::Plan(
+    const ConvolutionKey& key) {
+  if (!may_wait_) {
+    std::shared_ptr<const ConvolutionPlan> plan = plans_.Find(key);
+    if (plan == nullptr) return HasToWait();
+    return plan;
+  }
+  DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
+  if (!plan.ok()) return ToStatus(plan.status, driver_.info());
+  return std::move(plan.value);
 }
 
 absl::StatusOr<const std::byte*> CudaContext::Upload(absl::Span<const std::byte> source) {
@@ -98,14 +121,13 @@ absl::Status CudaContext::Convolution(const ConvolutionKey& key, ConvolutionCall
     if (array.written) continue;
     ACCELD_RETURN_IF_ERROR(CopyOnDevice(aligned, bytes_of(array.original), array.bytes));
   }
-  DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
-  if (!plan.ok()) return ToStatus(plan.status, driver_.info());
-  if (plan.value->workspace_bytes > 0) {
-    ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(plan.value->workspace_bytes));
+  ACCELD_ASSIGN_OR_RETURN(const std::shared_ptr<const ConvolutionPlan> plan, Plan(key));
+  if (plan->workspace_bytes > 0) {
+    ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(plan->workspace_bytes));
   }
-  resources_.kept.push_back(plan.value);
+  resources_.kept.push_back(plan);
   ACCELD_RETURN_IF_ERROR(
-      Submitted([&] { return driver_.RunConvolution(stream_, plan.value->handle, call); }));
+      Submitted([&] { return driver_.RunConvolution(stream_, plan->handle, call); }));
   for (const Array& array : arrays) {
     if (array.original == nullptr || !array.written) continue;
     ACCELD_RETURN_IF_ERROR(

@@ -1,8 +1,9 @@
 // What the cuda device's kernels need besides the op: the driver and a stream, workspace, and the
 // plans of convolutions.
 //
-// A kernel submits its work to the stream and returns; nothing waits. The op, and so its vectors,
-// stays until the work is done.
+// A kernel submits its work to the stream and returns. It takes all the workspace it needs before
+// it writes anything that it reads, so that it can be submitted once more from its beginning. The
+// op, and so its vectors, stays until the work is done.
 #pragma once
 
 #include <cstddef>
@@ -30,20 +31,29 @@ struct OpResources {
   std::uint64_t workspace_bytes = 0;
 };
 
+// What a context that must not wait returns where it would have to: the op is to be submitted once
+// more, by a thread that may.
+inline absl::Status HasToWait() { return absl::UnavailableError("The op has to wait."); }
+inline bool HasToWait(const absl::Status& status) { return absl::IsUnavailable(status); }
+
 // Lives while one op is submitted, on that thread.
 class CudaContext {
  public:
+  // Whether it waits for memory, or makes a plan, which takes long.
+  enum class Wait : bool { kNo, kYes };
+
   // All outlive the context. What the work uses until it is done goes to `resources`. Without a
   // stream, an op only takes what it needs, and submits nothing. `counted` is null where Workspace
   // is overridden.
   CudaContext(Driver& driver, StreamHandle stream, PlanCache& plans, PinnedPool& pinned,
-              StreamWorkspace* counted, OpResources& resources)
+              StreamWorkspace* counted, OpResources& resources, Wait wait = Wait::kYes)
       : driver_(driver),
         stream_(stream),
         plans_(plans),
         pinned_(pinned),
         counted_(counted),
-        resources_(resources) {}
+        resources_(resources),
+        may_wait_(wait == Wait::kYes) {}
   // Gives the workspace back, in the stream's order.
   virtual ~CudaContext();
   CudaContext(const CudaContext&) = delete;
@@ -72,7 +82,10 @@ class CudaContext {
   void ForgetLibraryWorkspace() { library_workspace_ = {}; }
 
  private:
+  // Workspace where that need not be waited for.
+  absl::StatusOr<std::byte*> QuickWorkspace(std::uint64_t bytes);
   absl::StatusOr<std::byte*> LibraryWorkspace(std::uint64_t bytes);
+  absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> Plan(const ConvolutionKey& key);
   // What `submit`, a call of the driver, comes to.
   template <typename Submit>
   absl::Status Submitted(Submit submit);
@@ -83,6 +96,7 @@ class CudaContext {
   PinnedPool& pinned_;
   StreamWorkspace* const counted_;
   OpResources& resources_;
+  const bool may_wait_;
   std::vector<std::byte*> allocated_;
   absl::Span<std::byte> library_workspace_;
 };

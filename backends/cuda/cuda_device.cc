@@ -31,6 +31,7 @@ class CudaDevice final : public Device {
     if (initialized_) return absl::OkStatus();
     ACCELD_RETURN_IF_ERROR(Judge(driver_->Init(), "its initialization"));
     ACCELD_RETURN_IF_ERROR(parts_.memory.Init());
+    ACCELD_RETURN_IF_ERROR(parts_.submissions.Start());
     ACCELD_RETURN_IF_ERROR(progress_.Start());
     initialized_ = true;
     return absl::OkStatus();
@@ -41,6 +42,7 @@ class CudaDevice final : public Device {
 
   MemoryUsage memory() const override { return parts_.memory.Usage(); }
 
+  // Waits for the card where that is full.
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override {
     if (parts_.health.lost()) return parts_.health.status();
     const auto allocate = [&] {

@@ -28,8 +28,9 @@ DeviceInfo Limited(DeviceInfo card, const CudaOptions& options);
 //
 // Workspace counts from when its op is submitted until that is done. Where the workspace of ops of
 // several queues takes more of the card than the limit leaves beside the allocations, the later
-// ones wait for the card, and so does whoever submits them; out of memory is only what does not fit
-// beside the allocations.
+// ones wait for the card; out of memory is only what does not fit beside the allocations. What has
+// to wait, and what takes long (to plan a convolution, to make the graph of a program), is
+// submitted by a thread of the device, so that neither who submits nor other queues wait.
 std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver,
                                        const CudaOptions& options = {});
 

@@ -43,6 +43,10 @@ bool CudaQueue::Submit(const Work& work, WorkDone done) {
 bool CudaQueue::SubmitWaiting() {
   if (submitting_) return false;  // Who submits goes on with what has come meanwhile.
   submitting_ = true;
+  return SubmitItems(Wait::kNo);
+}
+
+bool CudaQueue::SubmitItems(Wait wait) {
   bool moved = false;
   while (submitted_ < items_.size()) {
     Item& item = items_[submitted_];
@@ -50,7 +54,14 @@ bool CudaQueue::SubmitWaiting() {
     Submitted submitted = Submitted::kNothing;
     {
       MutexUnlock unlock(mutex_);
-      submitted = SubmitItem(item, idle);
+      submitted = SubmitItem(item, idle, std::exchange(wait, Wait::kNo));
+    }
+    if (submitted == Submitted::kHasToWait) {
+      parts_.submissions.Add([self = shared_from_this()] {
+        MutexLock lock(self->mutex_);
+        self->SubmitItems(Wait::kYes);
+      });
+      return moved;
     }
     if (submitted != Submitted::kNothing) moved = true;
     if (submitted != Submitted::kAll) break;
@@ -60,13 +71,19 @@ bool CudaQueue::SubmitWaiting() {
   return moved;
 }
 
-CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle) {
+CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle, Wait wait) {
   if (parts_.health.lost()) {
     item.status = parts_.health.status();
     return Submitted::kAll;
   }
   if (item.start == nullptr) {
-    if (const absl::Status started = StartItem(item, idle); !started.ok()) Fail(item, started);
+    const absl::Status started = StartItem(item, idle, wait);
+    if (HasToWait(started)) {
+      workspace_.End(std::exchange(item.resources.workspace_bytes, 0));
+      item.start = nullptr;
+      return Submitted::kHasToWait;
+    }
+    if (!started.ok()) Fail(item, started);
   }
   if (item.status.ok() && item.staged != nullptr) {
     const DriverResult<bool> stepped = item.staged->Step(stream_);
@@ -80,14 +97,16 @@ CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle) {
   return Submitted::kAll;
 }
 
-absl::Status CudaQueue::StartItem(Item& item, bool idle) {
+absl::Status CudaQueue::StartItem(Item& item, bool idle, Wait wait) {
   Driver& driver = parts_.driver;
   ACCELD_RETURN_IF_ERROR(ToStatus(parts_.memory.OrderBehind(stream_, seen_memory_), driver.info()));
   const CudaProgram* program = nullptr;
   std::shared_ptr<const Graph> graph;
   if (const auto* made = std::get_if<const DeviceProgram*>(item.work)) {
     program = static_cast<const CudaProgram*>(*made);
-    graph = parts_.graphs.Get(*program, stream_, item.resources);
+    graph = wait == Wait::kYes ? parts_.graphs.Get(*program, stream_, item.resources)
+                               : parts_.graphs.Find(*program, item.resources);
+    if (graph == nullptr && wait == Wait::kNo) return HasToWait();
   }
   // In a busy stream, work starts when the work before it ends.
   item.start = last_end_;
@@ -97,21 +116,21 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle) {
     item.start = std::move(start.value);
   }
   if (program != nullptr) return SubmitProgram(*program, std::move(graph), item);
-  if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item);
+  if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item, wait);
   if (const auto* copy = std::get_if<HostToDevice>(item.work)) return SubmitCopy(*copy, item);
   return SubmitCopy(std::get<DeviceToHost>(*item.work), item);
 }
 
-absl::Status CudaQueue::SubmitOp(const Op& op, Item& item) {
+absl::Status CudaQueue::SubmitOp(const Op& op, Item& item, Wait wait) {
   CudaContext context(parts_.driver, stream_, parts_.plans, parts_.pinned, &workspace_,
-                      item.resources);
+                      item.resources, wait);
   return RunOp(op, context);
 }
 
 absl::Status CudaQueue::SubmitNextOp(const Op& op, Item& item) {
   // The workspace of those before is back when it runs.
   const std::uint64_t before = std::exchange(item.resources.workspace_bytes, 0);
-  const absl::Status submitted = SubmitOp(op, item);
+  const absl::Status submitted = SubmitOp(op, item, Wait::kYes);
   std::uint64_t& most = item.resources.workspace_bytes;
   workspace_.End(std::min(before, most));
   most = std::max(before, most);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "backends/core/mutex.h"
+#include "backends/cuda/background_thread.h"
 #include "backends/cuda/context.h"
 #include "backends/cuda/device_health.h"
 #include "backends/cuda/device_memory.h"
@@ -41,10 +42,12 @@ struct DeviceParts {
   PlanCache plans{driver};
   DeviceMemory memory;
   GraphCache graphs{driver, memory, plans, pinned};
+  // Submits what takes long. Last, so that its destructor, which finishes that, comes first.
+  BackgroundThread submissions{"acceld-cuda-sub", "submission"};
 };
 
-// Submit is thread-safe; Advance is called by one thread.
-class CudaQueue {
+// Submit is thread-safe, and does not wait; Advance is called by one thread.
+class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
  public:
   // `parts` outlives the queue, which takes the stream.
   CudaQueue(DeviceParts& parts, StreamHandle stream) : parts_(parts), stream_(stream) {}
@@ -76,16 +79,22 @@ class CudaQueue {
     std::unique_ptr<StagedCopy> staged{};
   };
 
-  // Gives the stream what it can take. True where it took something.
+  using Wait = CudaContext::Wait;
+
+  // Gives the stream what it can take, unless a thread does so already. True where it took
+  // something.
   bool SubmitWaiting() ACCELD_REQUIRES(mutex_);
-  enum class Submitted { kAll, kSome, kNothing };
+  // The same for the one thread that does. `wait` is for the first item; where one has to wait, the
+  // thread for that goes on with it.
+  bool SubmitItems(Wait wait) ACCELD_REQUIRES(mutex_);
+  enum class Submitted { kAll, kSome, kNothing, kHasToWait };
   // Gives the stream one item, or what it can take of it. `idle`: the stream has nothing else.
-  Submitted SubmitItem(Item& item, bool idle);
-  absl::Status StartItem(Item& item, bool idle);
-  absl::Status SubmitOp(const Op& op, Item& item);
+  Submitted SubmitItem(Item& item, bool idle, Wait wait);
+  absl::Status StartItem(Item& item, bool idle, Wait wait);
+  absl::Status SubmitOp(const Op& op, Item& item, Wait wait);
   // One of several: what counts for `item` is the most workspace that any of them has.
   absl::Status SubmitNextOp(const Op& op, Item& item);
-  // By its graph; without one, op by op up to the first that fails.
+  // By its graph; without one, op by op up to the first that fails, which may wait.
   absl::Status SubmitProgram(const CudaProgram& program, std::shared_ptr<const Graph> graph,
                              Item& item);
   template <typename HostOrDeviceCopy>
@@ -105,8 +114,10 @@ class CudaQueue {
 
   DeviceParts& parts_;
   const StreamHandle stream_;
-  StreamWorkspace workspace_{parts_.memory.budget(), [this] { return LetGo(); },
-                             [this] { parts_.memory.KeepToBudget(); }};
+  StreamWorkspace workspace_{parts_.memory.budget(),
+                             {.let_go = [this] { return LetGo(); },
+                              .is_within_budget = [this] { return parts_.memory.IsWithinBudget(); },
+                              .keep_to_budget = [this] { parts_.memory.KeepToBudget(); }}};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.

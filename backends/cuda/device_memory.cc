@@ -36,13 +36,21 @@ absl::Status DeviceMemory::Init() {
   return absl::OkStatus();
 }
 
-void DeviceMemory::KeepToBudget() {
+bool DeviceMemory::IsWithinBudget() const {
   const std::uint64_t limit_bytes = budget_.limit_bytes();
-  if (budget_.used_bytes() <= limit_bytes) return;
+  if (budget_.used_bytes() <= limit_bytes) return true;
   const DriverResult<OpenableMemory::Usage> usage = openable_.Measure();
-  if (!usage.ok()) return;
-  const std::uint64_t taken_bytes = usage.value.card.pool_bytes + usage.value.allocated_bytes;
-  if (taken_bytes > limit_bytes) (void)driver_.TrimPool();
+  return !usage.ok() || usage.value.card.pool_bytes + usage.value.allocated_bytes <= limit_bytes;
+}
+
+void DeviceMemory::KeepToBudget() {
+  if (!IsWithinBudget() && driver_.SynchronizeAll().ok()) (void)driver_.TrimPool();
+}
+
+DriverStatus DeviceMemory::WaitForFrees() {
+  // What clients gave back is behind nothing but the zeros of fresh memory.
+  if (budget_.workspace_bytes() > 0) return driver_.SynchronizeAll();
+  return LossUnlessOk(driver_.Synchronize(stream_));
 }
 
 absl::Status DeviceMemory::OutOfCard(std::uint64_t bytes) const {
@@ -75,7 +83,8 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroed(std::uint64_t bytes) {
     MutexLock lock(mutex_);
     return driver_.Allocate(stream_, bytes);
   };
-  DriverResult<std::byte*> data = AllocateOrTrim(driver_, allocate);
+  DriverResult<std::byte*> data =
+      AllocateOrTrim(driver_, allocate, [this] { return WaitForFrees(); });
   if (data.status.code == DriverCode::kOutOfMemory && FinishReleases()) data = allocate();
   if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());
@@ -108,7 +117,8 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
 
 absl::StatusOr<std::byte*> DeviceMemory::AllocateZeroedOpenable(std::uint64_t bytes) {
   const auto allocate = [&] { return openable_.Allocate(bytes); };
-  DriverResult<std::byte*> data = AllocateOrTrim(driver_, allocate);
+  DriverResult<std::byte*> data =
+      AllocateOrTrim(driver_, allocate, [this] { return WaitForFrees(); });
   if (data.status.code == DriverCode::kOutOfMemory && FinishReleases()) data = allocate();
   if (data.status.code == DriverCode::kOutOfMemory) return OutOfCard(bytes);
   if (!data.ok()) return ToStatus(data.status, driver_.info());

@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "backends/core/mutex.h"
+#include "backends/cuda/background_thread.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/openable_memory.h"
-#include "backends/cuda/release_thread.h"
 #include "backends/device.h"
 #include "backends/memory/memory_budget.h"
 #include "fmt/format.h"
@@ -57,9 +57,12 @@ class DeviceMemory {
   // Waits for what Release gives back on a thread of its own. False where that never was anything.
   bool FinishReleases() { return releases_.Finish(); }
 
-  // To be called after an allocation. Workspace of several streams may be more than the budget has:
-  // where that much is taken of the card, waits for what runs, whose workspace goes back then.
-  // Where it is only counted, since the host has not seen yet that the work is done, nothing waits.
+  // Workspace of several streams may be more than the budget has. Whether no more than that is
+  // taken of the card; what is only counted, since the host has not seen yet that its work is done,
+  // is not.
+  bool IsWithinBudget() const;
+  // To be called after an allocation. Where too much is taken, waits for what runs, whose workspace
+  // goes back then.
   void KeepToBudget();
 
   // Of the budget; what the pool keeps unused counts as free, what others have of the card does
@@ -78,6 +81,8 @@ class DeviceMemory {
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
   absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);
+  // Waits for what gives memory back to the pool.
+  DriverStatus WaitForFrees();
   // Zeroes memory, and waits for that.
   DriverStatus ZeroNow(std::byte* data, std::uint64_t bytes);
 
@@ -98,7 +103,7 @@ class DeviceMemory {
   // Of the budget, by what `releases_` has still to do.
   std::uint64_t releasing_bytes_ ACCELD_GUARDED_BY(releasing_mutex_) = 0;
   // Last, so that its destructor, which gives all back, comes first.
-  ReleaseThread releases_;
+  BackgroundThread releases_{"acceld-cuda-mem", "release"};
 };
 
 }  // namespace acceld::cuda

@@ -161,7 +161,7 @@ class Driver {
   virtual DriverResult<std::byte*> Allocate(StreamHandle stream, std::uint64_t bytes) = 0;
   // Gives memory back to the pool once what is earlier in `stream` is done. All other use is over.
   virtual DriverStatus Free(StreamHandle stream, std::byte* data) = 0;
-  // Gives what the pool keeps unused back to the card; waits for frees that are pending.
+  // Gives what the pool keeps unused back to the card, without what the host has not seen freed.
   virtual DriverStatus TrimPool() = 0;
 
   // Host memory that is pinned: the card copies from and to it by itself.
@@ -208,6 +208,8 @@ class Driver {
   virtual DriverStatus DestroyStream(StreamHandle stream) = 0;
   // Waits for the stream's work. An error of that shows here.
   virtual DriverStatus Synchronize(StreamHandle stream) = 0;
+  // Waits for all work there is on the card.
+  virtual DriverStatus SynchronizeAll() = 0;
 
   virtual DriverResult<EventHandle> CreateEvent() = 0;
   virtual DriverStatus DestroyEvent(EventHandle event) = 0;

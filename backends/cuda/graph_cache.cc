@@ -44,17 +44,16 @@ GraphCache::~GraphCache() {
 std::shared_ptr<const Graph> GraphCache::Get(const CudaProgram& program, StreamHandle stream,
                                              OpResources& resources) {
   if (program.refused()) return nullptr;
-  std::shared_ptr<const Graph> graph = Find(program);
-  if (graph == nullptr) return Capture(program, stream, resources);
-  resources.kept.push_back(graph);
-  return graph;
+  std::shared_ptr<const Graph> graph = Find(program, resources);
+  return graph != nullptr ? graph : Capture(program, stream, resources);
 }
 
-std::shared_ptr<const Graph> GraphCache::Find(const CudaProgram& program) {
+std::shared_ptr<const Graph> GraphCache::Find(const CudaProgram& program, OpResources& resources) {
   MutexLock lock(mutex_);
   const auto found = by_program_.find(&program);
   if (found == by_program_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
+  resources.kept.push_back(found->second->graph);
   return found->second->graph;
 }
 

@@ -73,9 +73,10 @@ class GraphCache {
   GraphCache(const GraphCache&) = delete;
   GraphCache& operator=(const GraphCache&) = delete;
 
-  // The graph of `program` for a launch in `stream`, which may get work by this that it needs. Null
-  // where there is none: its ops are to be submitted one by one. `resources`, the launch's, keeps
-  // it.
+  // The graph of `program`, null where none is kept. `resources`, the launch's, keeps it.
+  std::shared_ptr<const Graph> Find(const CudaProgram& program, OpResources& resources);
+  // The same, captured where none is kept, for a launch in `stream`, which may get work by this
+  // that it needs. Null where there can be none: its ops are to be submitted one by one.
   std::shared_ptr<const Graph> Get(const CudaProgram& program, StreamHandle stream,
                                    OpResources& resources);
   // Keeps a graph for the next time. It was launched where Get had got it ready: launches of one
@@ -93,7 +94,6 @@ class GraphCache {
     std::shared_ptr<const Graph> graph;
   };
 
-  std::shared_ptr<const Graph> Find(const CudaProgram& program);
   std::shared_ptr<const Graph> Capture(const CudaProgram& program, StreamHandle stream,
                                        OpResources& resources);
   // Captures `ops` for a launch in `stream`. An error leaves `graph` with nothing of use.

@@ -8,8 +8,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "backends/core/mutex.h"
+#include "backends/cuda/background_thread.h"
 #include "backends/cuda/driver.h"
-#include "backends/cuda/release_thread.h"
 
 namespace acceld::cuda {
 
@@ -41,7 +41,7 @@ class PinnedPool {
   absl::flat_hash_map<std::uint64_t, std::vector<std::byte*>> free_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t kept_bytes_ ACCELD_GUARDED_BY(mutex_) = 0;
   // Started when it is first needed. Last, so that its destructor, which unpins all, comes first.
-  ReleaseThread releases_;
+  BackgroundThread releases_{"acceld-cuda-mem", "release"};
 };
 
 }  // namespace acceld::cuda

@@ -26,14 +26,14 @@ class PlanCache {
   // The plan for `key`. Whoever runs it keeps the pointer until the run is done; the plan goes with
   // the last one.
   DriverResult<std::shared_ptr<const ConvolutionPlan>> Get(const ConvolutionKey& key);
+  // The same where it is there already, else null.
+  std::shared_ptr<const ConvolutionPlan> Find(const ConvolutionKey& key);
 
  private:
   struct Entry {
     ConvolutionKey key;
     std::shared_ptr<const ConvolutionPlan> plan;
   };
-
-  std::shared_ptr<const ConvolutionPlan> Find(const ConvolutionKey& key);
 
   Driver& driver_;
   const std::size_t max_plans_;

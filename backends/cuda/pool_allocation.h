@@ -3,25 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "backends/cuda/driver.h"
 
 namespace acceld::cuda {
 
 // What `allocate` comes to, which returns a DriverResult; where that is out of memory, once more
-// after the pool gave back what it kept, which waits for the card.
-template <typename Allocate>
-auto AllocateOrTrim(Driver& driver, Allocate allocate) -> decltype(allocate()) {
+// after `wait`, which waits for what gives memory back to the pool, and after the pool gave that
+// back to the card.
+template <typename Allocate, typename Wait>
+auto AllocateOrTrim(Driver& driver, Allocate allocate, Wait wait) -> decltype(allocate()) {
   auto data = allocate();
   if (data.status.code != DriverCode::kOutOfMemory) return data;
-  if (DriverStatus trimmed = driver.TrimPool(); !trimmed.ok()) return {.status = trimmed};
+  for (DriverStatus status : {wait(), driver.TrimPool()}) {
+    if (status.code == DriverCode::kDeviceLost) return {.status = std::move(status)};
+  }
   return allocate();
 }
 
-// As Driver::Allocate.
+// As Driver::Allocate; waits for all work.
 inline DriverResult<std::byte*> AllocateOrTrim(Driver& driver, StreamHandle stream,
                                                std::uint64_t bytes) {
-  return AllocateOrTrim(driver, [&] { return driver.Allocate(stream, bytes); });
+  return AllocateOrTrim(
+      driver, [&] { return driver.Allocate(stream, bytes); },
+      [&] { return driver.SynchronizeAll(); });
 }
 
 }  // namespace acceld::cuda

@@ -17,12 +17,20 @@ namespace acceld::cuda {
 // Thread-safe.
 class StreamWorkspace {
  public:
-  // `budget` outlives it. `let_go` gives up what the device keeps only to be faster, and says
-  // whether there was any. `keep_to_budget` waits for what runs where the device has taken too much
-  // of the card.
-  explicit StreamWorkspace(MemoryBudget& budget, std::function<bool()> let_go = nullptr,
-                           std::function<void()> keep_to_budget = nullptr)
-      : budget_(budget), let_go_(std::move(let_go)), keep_to_budget_(std::move(keep_to_budget)) {}
+  // What it asks of the device; may wait.
+  struct Device {
+    // Gives up what is kept only to be faster, and says whether there was any.
+    std::function<bool()> let_go = [] { return false; };
+    // Whether the device has taken no more of the card than it may; does not wait.
+    std::function<bool()> is_within_budget = [] { return true; };
+    // Waits for what runs where it has.
+    std::function<void()> keep_to_budget = [] {};
+  };
+
+  // `budget` outlives it.
+  explicit StreamWorkspace(MemoryBudget& budget) : budget_(budget) {}
+  StreamWorkspace(MemoryBudget& budget, Device device)
+      : budget_(budget), device_(std::move(device)) {}
   // All work has ended.
   ~StreamWorkspace() = default;
   StreamWorkspace(const StreamWorkspace&) = delete;
@@ -35,19 +43,18 @@ class StreamWorkspace {
   void End(std::uint64_t op_bytes);
 
   // To be called where there is no memory; true where it may be tried once more.
-  bool LetGo() const { return let_go_ != nullptr && let_go_(); }
+  bool LetGo() const { return device_.let_go(); }
 
-  // Comes after workspace was allocated.
-  void KeepToBudget() const {
-    if (keep_to_budget_ != nullptr) keep_to_budget_();
-  }
+  // One of these comes after workspace was allocated; where the first says no, it is to be given
+  // back.
+  bool IsWithinBudget() const { return device_.is_within_budget(); }
+  void KeepToBudget() const { device_.keep_to_budget(); }
 
  private:
   void Count() ACCELD_REQUIRES(mutex_);
 
   MemoryBudget& budget_;
-  const std::function<bool()> let_go_;
-  const std::function<void()> keep_to_budget_;
+  const Device device_;
   Mutex mutex_;
   // Of the ops under way that have any.
   std::multiset<std::uint64_t> of_ops_ ACCELD_GUARDED_BY(mutex_);

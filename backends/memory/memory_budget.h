@@ -41,6 +41,7 @@ class MemoryBudget {
   void RemoveWorkspace(std::uint64_t bytes);
 
   std::uint64_t limit_bytes() const { return limit_bytes_; }
+  std::uint64_t workspace_bytes() const { return workspace_bytes_; }
   // With workspace; may exceed the limit.
   std::uint64_t used_bytes() const;
   std::uint64_t left_bytes() const { return limit_bytes_ - std::min(used_bytes(), limit_bytes_); }

@@ -68,6 +68,9 @@ class Session : public std::enable_shared_from_this<Session> {
     return context_->CheckRange(address, bytes, what);
   }
 
+  // As Device's.
+  std::uint64_t quick_allocation_bytes() const { return device_.quick_allocation_bytes(); }
+
   // The file behind a mappable allocation, for the client's process to map.
   absl::StatusOr<MappedMemory> Map(Address address) const { return context_->Map(address); }
   // Openable memory, for any process.

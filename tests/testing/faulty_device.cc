@@ -139,6 +139,10 @@ absl::StatusOr<std::byte*> FaultyDevice::Allocate(std::uint64_t bytes,
   return data;
 }
 
+std::uint64_t FaultyDevice::quick_allocation_bytes() const {
+  return device_->quick_allocation_bytes();
+}
+
 void FaultyDevice::Release(std::byte* data, std::uint64_t bytes) {
   device_->Release(data, bytes);
   MutexLock lock(mutex_);

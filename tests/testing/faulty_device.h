@@ -70,6 +70,7 @@ class FaultyDevice : public Device {
   Tile RecommendedTile(std::int64_t m, std::int64_t n, std::int64_t k) const override;
   MemoryUsage memory() const override;
   absl::StatusOr<std::byte*> Allocate(std::uint64_t bytes, const MemoryOptions& options) override;
+  std::uint64_t quick_allocation_bytes() const override;
   void Release(std::byte* data, std::uint64_t bytes) override;
   bool has_mappable_memory() const override;
   absl::StatusOr<int> MappableFile(const std::byte* data) const override;

@@ -94,11 +94,7 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus TrimPool() override {
-    device_waits_.Begin();
-    DriverStatus status = Call("cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
-    device_waits_.End();
-    if (!status.ok()) return status;
-    return ToDriverStatus("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool_, 0));
+    return Call("cudaMemPoolTrimTo", [this] { return cudaMemPoolTrimTo(pool_, 0); });
   }
 
   DriverResult<std::byte*> AllocateHost(std::uint64_t bytes) override {
@@ -196,6 +192,13 @@ class CudaDriver final : public Driver {
       const RelaxedCapture relaxed;
       return cudaStreamSynchronize(ToCuda(stream));
     });
+  }
+
+  DriverStatus SynchronizeAll() override {
+    device_waits_.Begin();
+    DriverStatus status = Call("cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
+    device_waits_.End();
+    return status;
   }
 
   DriverResult<EventHandle> CreateEvent() override {

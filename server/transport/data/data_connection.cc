@@ -34,9 +34,6 @@ constexpr std::uint64_t kMaxOutOfOrder = 1 << 16;
 // Each piece of host memory has a descriptor.
 constexpr std::size_t kMaxHostBlocks = 256;
 
-// Who reserves more memory than this does so on the task thread.
-constexpr std::uint64_t kQuickAllocBytes = 1 << 20;
-
 // How long a client has to read why its session is over.
 constexpr std::chrono::milliseconds kLingerTime{1000};
 
@@ -353,7 +350,8 @@ absl::Status DataConnection::TakeCommand(std::uint64_t number, FrameInput::Frame
   } else if (std::holds_alternative<command::Read>(command.action)) {
     TakeRead(number, std::move(command));
   } else if (const auto* alloc = std::get_if<command::Alloc>(&command.action);
-             alloc != nullptr && (alloc->size_bytes > kQuickAllocBytes || alloc->openable)) {
+             alloc != nullptr &&
+             (alloc->size_bytes > session_->quick_allocation_bytes() || alloc->openable)) {
     RunTask([this, number, command = std::move(command)]() mutable {
       session_->Submit(std::move(command), DoneOf(number, 0));
     });

@@ -102,6 +102,7 @@ class FakeCudaDriver final : public cuda::Driver {
   cuda::DriverResult<cuda::StreamHandle> CreateStream(int priority) override;
   cuda::DriverStatus DestroyStream(cuda::StreamHandle stream) override;
   cuda::DriverStatus Synchronize(cuda::StreamHandle stream) override;
+  cuda::DriverStatus SynchronizeAll() override;
   cuda::DriverResult<cuda::EventHandle> CreateEvent() override;
   cuda::DriverStatus DestroyEvent(cuda::EventHandle event) override;
   cuda::DriverStatus Record(cuda::EventHandle event, cuda::StreamHandle stream) override;

@@ -40,6 +40,9 @@ class HostDevice : public NullDevice {
   // the device.
   bool mappable = false;
 
+  // What quick_allocation_bytes returns. Set it before others use the device.
+  std::uint64_t quick_bytes = 1 << 20;
+
   // How much work of a queue it takes at a time. Set it before others use the device.
   std::size_t depth = 1;
 
@@ -71,6 +74,7 @@ class HostDevice : public NullDevice {
   }
   bool has_mappable_memory() const override { return mappable; }
   absl::StatusOr<int> MappableFile(const std::byte*) const override { return 7; }
+  std::uint64_t quick_allocation_bytes() const override { return quick_bytes; }
   std::size_t queue_depth() const override { return depth; }
   std::uint64_t openable_granularity() const override { return openable ? 4096 : 0; }
   absl::StatusOr<UniqueFd> ExportHandle(const std::byte*) override {

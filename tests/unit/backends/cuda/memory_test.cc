@@ -209,6 +209,7 @@ TEST_F(CudaMemoryLimitTest, TheOpsOfAProgramWithoutAGraphTakeTheWorkspaceOfOne) 
   }
   card_->Hold();
   const Submitted run(*device_, queue_, work);
+  card_->WaitForCalls("Gemm", 3 * 3);
   EXPECT_EQ(device_->memory().free_bytes, 15 * kMiB - workspace_bytes_);
   card_->Release();
   EXPECT_THAT(run.Status(), IsOk());
@@ -242,6 +243,7 @@ TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesMakesNoOpFailAndNoAllocation) 
   const Submitted first = Multiply(queue_, data);
   EXPECT_EQ(card_->calls("TrimPool"), 0);
   const Submitted second = Multiply(other, data + 256);
+  card_->WaitForCalls("Gemm", 2);
   EXPECT_EQ(card_->calls("TrimPool"), 1);
   EXPECT_EQ(device_->memory().free_bytes, 0u);
   std::byte* const last = Allocate(workspace_bytes_);
@@ -300,6 +302,7 @@ TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesIsWaitedForBesideOpenableMemor
   const Submitted first = Multiply(queue_, data);
   EXPECT_EQ(card_->calls("TrimPool"), 0);
   const Submitted second = Multiply(other, data + 256);
+  card_->WaitForCalls("Gemm", 2);
   EXPECT_EQ(card_->calls("TrimPool"), 1);
   card_->Release();
   for (const Submitted* work : {&first, &second}) EXPECT_THAT(work->Status(), IsOk());
@@ -339,7 +342,7 @@ TEST_F(CudaMemoryOfGraphsTest, ItGoesForTheWorkspaceOfAnOp) {
 }
 
 TEST_F(CudaMemoryOfGraphsTest, AlsoWhereTheCardHasNoMoreThoughTheBudgetHas) {
-  for (const int call : {1, 2}) card_->FailCall("Allocate", call, kDriverOutOfMemory);
+  for (const int call : {1, 2, 3}) card_->FailCall("Allocate", call, kDriverOutOfMemory);
   EXPECT_THAT(Multiply(NewQueue(), data_).Status(), IsOk());
 }
 

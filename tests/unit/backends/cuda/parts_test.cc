@@ -1,12 +1,12 @@
 #include <thread>
 
 #include "backends/core/status.h"
+#include "backends/cuda/background_thread.h"
 #include "backends/cuda/context.h"
 #include "backends/cuda/driver_status.h"
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/pinned_ranges.h"
 #include "backends/cuda/plan_cache.h"
-#include "backends/cuda/release_thread.h"
 #include "backends/cuda/stream_workspace.h"
 #include "tests/unit/backends/cuda/testing.h"
 
@@ -162,17 +162,17 @@ TEST_F(CudaPartsTest, APlanThatFailsIsTriedAgain) {
   EXPECT_TRUE(cache.Get(Key(1)).ok());
 }
 
-TEST(CudaReleaseThreadTest, RunsAllInTheirOrderAndMayBeWaitedFor) {
+TEST(CudaBackgroundThreadTest, RunsAllInTheirOrderAndMayBeWaitedFor) {
   std::vector<int> done;
   {
-    cuda::ReleaseThread releases;
-    EXPECT_FALSE(releases.Finish());
-    for (int i = 0; i < 2; ++i) EXPECT_THAT(releases.Start(), IsOk());
-    for (int i = 0; i < 3; ++i) releases.Add([&done, i] { done.push_back(i); });
-    EXPECT_TRUE(releases.Finish());
+    cuda::BackgroundThread thread("acceld-test", "test");
+    EXPECT_FALSE(thread.Finish());
+    for (int i = 0; i < 2; ++i) EXPECT_THAT(thread.Start(), IsOk());
+    for (int i = 0; i < 3; ++i) thread.Add([&done, i] { done.push_back(i); });
+    EXPECT_TRUE(thread.Finish());
     EXPECT_THAT(done, testing::ElementsAre(0, 1, 2));
-    EXPECT_TRUE(releases.Finish());
-    for (int i = 3; i < 5; ++i) releases.Add([&done, i] { done.push_back(i); });
+    EXPECT_TRUE(thread.Finish());
+    for (int i = 3; i < 5; ++i) thread.Add([&done, i] { done.push_back(i); });
   }
   EXPECT_THAT(done, testing::ElementsAre(0, 1, 2, 3, 4));
 }

@@ -1,6 +1,7 @@
 // A daemon's data channels, and clients that speak raw frames with them.
 #include "server/transport/data/data_server.h"
 
+#include <latch>
 #include <optional>
 
 #include "gmock/gmock.h"
@@ -150,6 +151,25 @@ TEST_P(DataServerWaysTest, ALargeAllocationKeepsItsPlaceInTheOrder) {
     if (each.kind() != frames::Kind::kResult) continue;
     EXPECT_EQ(each.result().status.ok(), each.header.number != 4) << each.Words();
   }
+}
+
+TEST_P(DataServerWaysTest, OtherClientsDoNotWaitForAnAllocationThatDoes) {
+  std::latch allocates(1);
+  std::latch may_go_on(1);
+  on_allocate_ = [&] {
+    allocates.count_down();
+    may_go_on.wait();
+  };
+  const auto session = Open(*table_);
+  const auto other_session = Open(*table_);
+  DataClient client = AttachTo(*session);
+  DataClient other = AttachTo(*other_session);
+  client.Send({Alloc(16), Fill(1, 16), Synchronize()});
+  allocates.wait();
+  other.Send({Synchronize()});
+  EXPECT_THAT(WordsOf(other.UntilFinished(1)), ElementsAre("result 1", "finished 1"));
+  may_go_on.count_down();
+  EXPECT_THAT(AnswersOf(client.UntilFinished(3)), ElementsAre("result 1", "result 3"));
 }
 
 TEST_P(DataServerWaysTest, ASynchronizationIsAnsweredBeforeWhatIsUnderWayElsewhere) {

@@ -1,6 +1,7 @@
 // Sessions on a device in memory, for the tests of data channels.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,10 @@ class DataTestBase : public ::testing::Test {
                        .factory = [this](int) -> absl::StatusOr<std::unique_ptr<Device>> {
                          auto host = std::make_unique<HostDevice>();
                          host->openable = openable_;
+                         if (on_allocate_ != nullptr) {
+                           host->quick_bytes = 0;
+                           host->on_allocate = on_allocate_;
+                         }
                          auto device = std::make_unique<FaultyDevice>(std::move(host));
                          device_ = device.get();
                          return device;
@@ -66,6 +71,9 @@ class DataTestBase : public ::testing::Test {
 
   // Whether the device has openable memory; set it before a session is opened.
   bool openable_ = false;
+  // Called at the start of every allocation on the device, which then is not quick; set it before a
+  // session is opened.
+  std::function<void()> on_allocate_;
   FaultyDevice* device_ = nullptr;
   std::unique_ptr<DevicePool> pool_;
   std::uint64_t connections_ = 0;

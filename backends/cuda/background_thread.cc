@@ -1,4 +1,4 @@
-#include "backends/cuda/release_thread.h"
+#include "backends/cuda/background_thread.h"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace acceld::cuda {
 
-ReleaseThread::~ReleaseThread() {
+BackgroundThread::~BackgroundThread() {
   std::thread thread;
   {
     MutexLock lock(mutex_);
@@ -18,41 +18,41 @@ ReleaseThread::~ReleaseThread() {
   if (thread.joinable()) thread.join();
 }
 
-absl::Status ReleaseThread::Start() {
+absl::Status BackgroundThread::Start() {
   MutexLock lock(mutex_);
   if (thread_.joinable()) return absl::OkStatus();
-  ACCELD_ASSIGN_OR_RETURN(
-      thread_, StartThread("acceld-cuda-mem", "The cuda device", "release", [this] { Loop(); }));
+  ACCELD_ASSIGN_OR_RETURN(thread_,
+                          StartThread(name_, "The cuda device", what_, [this] { Loop(); }));
   return absl::OkStatus();
 }
 
-void ReleaseThread::Add(std::function<void()> release) {
+void BackgroundThread::Add(std::function<void()> task) {
   {
     MutexLock lock(mutex_);
-    releases_.push_back(std::move(release));
+    tasks_.push_back(std::move(task));
     ++added_;
   }
   changed_.NotifyAll();
 }
 
-bool ReleaseThread::Finish() {
+bool BackgroundThread::Finish() {
   MutexLock lock(mutex_);
   const std::uint64_t last = added_;
   changed_.Wait(mutex_, [this, last]() ACCELD_REQUIRES(mutex_) { return done_ >= last; });
   return last > 0;
 }
 
-void ReleaseThread::Loop() {
+void BackgroundThread::Loop() {
   MutexLock lock(mutex_);
   while (true) {
     changed_.Wait(mutex_,
-                  [this]() ACCELD_REQUIRES(mutex_) { return !releases_.empty() || stopping_; });
-    if (releases_.empty()) return;
-    const std::function<void()> release = std::move(releases_.front());
-    releases_.pop_front();
+                  [this]() ACCELD_REQUIRES(mutex_) { return !tasks_.empty() || stopping_; });
+    if (tasks_.empty()) return;
+    const std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
     {
       MutexUnlock unlock(mutex_);
-      release();
+      task();
     }
     ++done_;
     changed_.NotifyAll();

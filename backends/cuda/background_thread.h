@@ -1,4 +1,4 @@
-// The thread that gives back what takes long to give back, since the driver may wait for the card.
+// A thread for what takes long, where the driver may wait for the card.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,31 @@
 namespace acceld::cuda {
 
 // Thread-safe.
-class ReleaseThread {
+class BackgroundThread {
  public:
-  ReleaseThread() = default;
+  // As StartThread's.
+  BackgroundThread(const char* name, const char* what) : name_(name), what_(what) {}
   // Runs all that was added.
-  ~ReleaseThread();
-  ReleaseThread(const ReleaseThread&) = delete;
-  ReleaseThread& operator=(const ReleaseThread&) = delete;
+  ~BackgroundThread();
+  BackgroundThread(const BackgroundThread&) = delete;
+  BackgroundThread& operator=(const BackgroundThread&) = delete;
 
   // Comes before Add; starts the thread once. Device error where the system gives no thread.
   absl::Status Start();
 
-  // Runs `release` after all that was added before.
-  void Add(std::function<void()> release);
+  // Runs `task` after all that was added before.
+  void Add(std::function<void()> task);
   // Waits for what was added so far. False where that never was anything.
   bool Finish();
 
  private:
   void Loop();
 
+  const char* const name_;
+  const char* const what_;
   Mutex mutex_;
   CondVar changed_;
-  std::deque<std::function<void()>> releases_ ACCELD_GUARDED_BY(mutex_);
+  std::deque<std::function<void()>> tasks_ ACCELD_GUARDED_BY(mutex_);
   std::uint64_t added_ ACCELD_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ ACCELD_GUARDED_BY(mutex_) = 0;
   bool stopping_ ACCELD_GUARDED_BY(mutex_) = false;
