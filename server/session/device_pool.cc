@@ -1,7 +1,5 @@
 #include "server/session/device_pool.h"
 
-#include <algorithm>
-
 #include "backends/core/status.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -18,12 +16,24 @@ void LogError(LogLevel level, std::string_view message, BackendKind kind, int or
        {"error", std::string(error.message())}});
 }
 
+// For a device that was lost: its destructor may hang in a broken driver.
+void KeepForGood(std::unique_ptr<Device> device) {
+  static auto* const mutex = new Mutex;
+  static auto* const kept = new std::vector<std::unique_ptr<Device>>;
+  MutexLock lock(*mutex);
+  kept->push_back(std::move(device));
+}
+
 }  // namespace
 
 absl::StatusOr<DevicePool::Slot> DevicePool::Open(const Registry::Choice& choice) const {
   Slot slot;
   ACCELD_ASSIGN_OR_RETURN(slot.device, Registry::MakeInitialized(choice));
-  if (options_.check) ACCELD_RETURN_IF_ERROR(options_.check(*slot.device));
+  if (const absl::Status checked = options_.check ? options_.check(*slot.device) : absl::OkStatus();
+      !checked.ok()) {
+    if (GetReason(checked) == reason::kDeviceLost) KeepForGood(std::move(slot.device));
+    return checked;
+  }
   // Only now: the loss of a device that nobody uses yet is one more way to fail.
   slot.device->OnLost([kind = choice.entry->kind, ordinal = choice.ordinal,
                        on_lost = options_.on_lost](const absl::Status& error) {
@@ -68,15 +78,16 @@ std::vector<DevicePool::DescribedBackend> DevicePool::Backends() const {
   for (const RegistryEntry& entry : registry_.entries()) {
     DescribedBackend& backend = backends.emplace_back(
         DescribedBackend{.kind = entry.kind, .available = entry.available, .reason = entry.reason});
-    if (entry.devices.empty()) continue;
-    const absl::Status first = Failure(entry.kind, entry.devices.front().ordinal);
-    const bool works = std::any_of(entry.devices.begin(), entry.devices.end(),
-                                   [&](const DeviceInfo& info) ACCELD_REQUIRES(mutex_) {
-                                     return Failure(entry.kind, info.ordinal).ok();
-                                   });
-    if (works) continue;
-    backend.available = false;
-    backend.reason = std::string(first.message());
+    std::vector<std::string> failures;
+    for (const DeviceInfo& info : entry.devices) {
+      const absl::Status failure = Failure(entry.kind, info.ordinal);
+      if (failure.ok()) continue;
+      failures.push_back(
+          fmt::format("device {}: {}", info.ordinal, std::string(failure.message())));
+    }
+    if (failures.empty()) continue;
+    backend.available = failures.size() < entry.devices.size();
+    backend.reason = fmt::format("{}", fmt::join(failures, " "));
   }
   return backends;
 }

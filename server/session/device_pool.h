@@ -57,7 +57,7 @@ class DevicePool {
   struct DescribedBackend {
     BackendKind kind = BackendKind::kCpu;
     bool available = false;
-    // Why it is not available; empty where it is.
+    // Why it, or which of its devices, is not available; else empty.
     std::string reason{};
   };
 
@@ -69,8 +69,7 @@ class DevicePool {
   // fails is not tried again.
   absl::StatusOr<Choice> Choose(SelectionRequest request);
 
-  // Every backend there is. Where all devices of one have failed, the first one's error is why it
-  // is not available.
+  // Every backend there is. One whose devices have all failed is not available.
   std::vector<DescribedBackend> Backends() const;
 
   // Every available device that has not failed, with its free memory as of now.

@@ -14,14 +14,24 @@ using ::testing::HasSubstr;
 const absl::Status kFault = DeviceError("The device is on fire.");
 const absl::Status kLoss = DeviceError("The device was lost.", reason::kDeviceLost);
 
+// Counts those that have ended.
+class MortalDevice final : public HostDevice {
+ public:
+  explicit MortalDevice(int& ended) : ended_(ended) {}
+  ~MortalDevice() override { ++ended_; }
+
+ private:
+  int& ended_;
+};
+
 class DevicePoolTest : public ::testing::Test {
  protected:
-  // A pool of a CPU, and of a CUDA device whose Init returns `cuda_init`.
+  // A pool of a CPU, and of CUDA devices of which the first one's Init returns `cuda_init`.
   std::unique_ptr<DevicePool> Make(const absl::Status& cuda_init,
                                    std::optional<BackendKind> preferred = std::nullopt) {
     Registry registry;
     registry.Register(Entry(BackendKind::kCpu, absl::OkStatus()));
-    registry.Register(Entry(BackendKind::kCuda, cuda_init));
+    registry.Register(Entry(BackendKind::kCuda, cuda_init, cuda_devices_));
     return std::make_unique<DevicePool>(
         std::move(registry),
         DevicePoolOptions{.preferred = preferred,
@@ -29,13 +39,13 @@ class DevicePoolTest : public ::testing::Test {
                           .on_lost = [this](const DeviceLoss& loss) { losses_.push_back(loss); }});
   }
 
-  RegistryEntry Entry(BackendKind kind, const absl::Status& init) {
+  RegistryEntry Entry(BackendKind kind, const absl::Status& init, int devices = 1) {
     RegistryEntry entry{.kind = kind, .available = true};
-    entry.devices.push_back({.kind = kind});
-    entry.factory = [this, kind, init](int) -> absl::StatusOr<std::unique_ptr<Device>> {
+    for (int i = 0; i < devices; ++i) entry.devices.push_back({.kind = kind, .ordinal = i});
+    entry.factory = [this, kind, init](int ordinal) -> absl::StatusOr<std::unique_ptr<Device>> {
       ++made_[kind];
-      auto device = std::make_unique<FaultyDevice>(std::make_unique<HostDevice>());
-      if (!init.ok()) device->FailInit(init);
+      auto device = std::make_unique<FaultyDevice>(std::make_unique<MortalDevice>(ended_));
+      if (!init.ok() && ordinal == 0) device->FailInit(init);
       device->LoseOn("memset", kLoss);
       kinds_[device.get()] = kind;
       return device;
@@ -47,6 +57,8 @@ class DevicePoolTest : public ::testing::Test {
     return kinds_[&device] == BackendKind::kCuda ? cuda_check_ : absl::OkStatus();
   }
 
+  int cuda_devices_ = 1;
+  int ended_ = 0;
   std::map<BackendKind, int> made_;
   std::map<Device*, BackendKind> kinds_;
   absl::Status cuda_check_;
@@ -99,10 +111,31 @@ TEST_F(DevicePoolTest, ABackendWhoseDevicesFailedIsNotAvailableAndSaysWhy) {
   EXPECT_EQ(backends[0].reason, "");
   EXPECT_EQ(backends[1].kind, BackendKind::kCuda);
   EXPECT_FALSE(backends[1].available);
-  EXPECT_EQ(backends[1].reason, "The device is on fire.");
+  EXPECT_EQ(backends[1].reason, "device 0: The device is on fire.");
   const auto devices = pool->Devices();
   ASSERT_EQ(devices.size(), 1u);
   EXPECT_EQ(devices[0].info.kind, BackendKind::kCpu);
+}
+
+TEST_F(DevicePoolTest, ABackendOfWhichOneDeviceFailedIsAvailableAndSaysWhichIsNot) {
+  cuda_devices_ = 2;
+  const auto pool = Make(kFault);
+  EXPECT_EQ(kinds_[pool->Choose({})->device], BackendKind::kCuda);
+  const auto backends = pool->Backends();
+  EXPECT_TRUE(backends[1].available);
+  EXPECT_EQ(backends[1].reason, "device 0: The device is on fire.");
+  const auto devices = pool->Devices();
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(devices[1].info.ordinal, 1);
+}
+
+TEST_F(DevicePoolTest, ADeviceThatIsLostInItsCheckIsNotDestroyed) {
+  for (const absl::Status& fault : {kFault, kLoss}) {
+    cuda_check_ = fault;
+    (void)Make(absl::OkStatus())->Choose({});
+  }
+  // The two CPUs, and the one that is not lost.
+  EXPECT_EQ(ended_, 3);
 }
 
 TEST_F(DevicePoolTest, TellsOfALossOnce) {
