@@ -9,6 +9,9 @@ _NEEDED = [
     "lib64/libcudart_static.a",
 ]
 
+# CUB, where CUDA 13 has it and where earlier ones have.
+_CUB = ["include/cccl/cub/cub.cuh", "include/cub/cub.cuh"]
+
 _FOUND = """
 package(default_visibility = ["//visibility:public"])
 
@@ -37,7 +40,11 @@ cc_library(name = "runtime")
 
 def _cuda_configure_impl(ctx):
     root = ctx.os.environ.get("ACCELD_CUDA_PATH", "/usr/local/cuda")
-    missing = [file for file in _NEEDED if not ctx.path(root + "/" + file).exists] if root.startswith("/") else _NEEDED
+    missing = _NEEDED
+    if root.startswith("/"):
+        missing = [file for file in _NEEDED if not ctx.path(root + "/" + file).exists]
+        if not [file for file in _CUB if ctx.path(root + "/" + file).exists]:
+            missing.append(_CUB[0])
     version = ""
     if root == "none":
         pass

@@ -6,6 +6,7 @@
 
 #include "backends/core/status.h"
 #include "backends/cuda/driver_status.h"
+#include "backends/cuda/kernels/reduce_rows.h"
 #include "backends/cuda/pinned_pool.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/pool_allocation.h"
@@ -92,6 +93,11 @@ absl::StatusOr<std::byte*> CudaContext::LibraryWorkspace(std::uint64_t bytes) {
     library_workspace_ = absl::MakeSpan(data, bytes);
   }
   return library_workspace_.data();
+}
+
+absl::Status CudaContext::Reduce(ReductionCall call) {
+  ACCELD_ASSIGN_OR_RETURN(call.workspace, LibraryWorkspace(call.workspace_bytes()));
+  return Submitted([&] { return driver_.Reduce(stream_, call); });
 }
 
 absl::Status CudaContext::Gemm(GemmCall call) {

@@ -73,6 +73,7 @@ class CudaContext {
   absl::Status Memset(std::byte* target, std::uint8_t value, std::uint64_t bytes);
   absl::Status CopyOnDevice(std::byte* target, const std::byte* source, std::uint64_t bytes);
   // Calls of libraries, whose workspace those of one op use in turn.
+  absl::Status Reduce(ReductionCall call);
   absl::Status Gemm(GemmCall call);
   // By a plan that is kept for the next time. Arrays of any alignment.
   absl::Status Convolution(const ConvolutionKey& key, ConvolutionCall call);

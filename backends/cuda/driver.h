@@ -1,6 +1,6 @@
 // What the cuda device needs of CUDA and its libraries for one card, and nothing more: the calls of
-// CUDA's runtime, of cuBLAS and of cuDNN behind one interface, so that all that decides anything is
-// built and tested without a GPU (tests/testing/fake_cuda_driver.h).
+// CUDA's runtime, of CUB, cuBLAS and cuDNN behind one interface, so that all that decides anything
+// is built and tested without a GPU (tests/testing/fake_cuda_driver.h).
 //
 // Work is asynchronous and in the order of its stream. Whoever calls has checked everything: sizes
 // are not 0, pointers are device memory unless they are said to be the host's.
@@ -72,6 +72,8 @@ enum class MemoryHandle : std::uint64_t {};
 
 // A kernel of ours with its parameters, as data (kernels/kernel.h).
 struct Kernel;
+// Rows that are folded each into one value (kernels/reduce_rows.h).
+struct ReductionCall;
 
 // The element types of a product: C has kF64 where A and B have, else kF32. Sums are in C's type.
 enum class GemmType : std::uint8_t { kF32, kF64, kF16, kBf16 };
@@ -236,6 +238,9 @@ class Driver {
                               std::uint64_t bytes) = 0;
 
   virtual DriverStatus Launch(StreamHandle stream, const Kernel& kernel) = 0;
+
+  // By CUB, which is compiled into the driver.
+  virtual DriverStatus Reduce(StreamHandle stream, const ReductionCall& call) = 0;
 
   // ---- Libraries; kMissing where they are not installed ----
 

@@ -50,6 +50,8 @@ TEST_F(ReduceTest, MatchesTheReferenceOnLongAndThinArrays) {
   for (ReduceOp op : kReduceOps) {
     CompareOn(op, {100003}, 0);
     CompareOn(op, {3, 10007}, 1);
+    CompareOn(op, {2, 70001}, 1);
+    CompareOn(op, {130, 2049}, 1);
     CompareOn(op, {10007, 3}, 0);
     CompareOn(op, {10007, 3}, 1);
     CompareOn(op, {1, 1, 5000}, 1);

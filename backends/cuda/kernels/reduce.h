@@ -1,5 +1,5 @@
-// An array folded along one axis; ops::Reduce. Sums are in double, so that they lose no digits
-// however long they are.
+// An array folded along one axis; ops::Reduce, but for long rows (reduce_rows.h). Sums are in
+// double, so that they lose no digits however long they are.
 #pragma once
 
 #include <cmath>

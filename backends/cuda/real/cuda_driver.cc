@@ -11,6 +11,7 @@
 #include "backends/cuda/real/cudnn.h"
 #include "backends/cuda/real/exclusion.h"
 #include "backends/cuda/real/launch.h"
+#include "backends/cuda/real/reduce_rows.h"
 #include "backends/cuda/real/relaxed_capture.h"
 #include "backends/cuda/real/virtual_memory.h"
 #include "fmt/format.h"
@@ -61,6 +62,8 @@ class CudaDriver final : public Driver {
     if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
     if (pool_ != nullptr) return {};
     if (DriverStatus status = virtual_memory_.Open(info_.ordinal); !status.ok()) return status;
+    DriverStatus status = ToDriverStatus("cub::PtxVersion", PrepareReductions());
+    if (!status.ok()) return status;
     return MakePool();
   }
 
@@ -260,6 +263,11 @@ class CudaDriver final : public Driver {
 
   DriverStatus Launch(StreamHandle stream, const Kernel& kernel) override {
     return Call("cudaLaunchKernel", [&] { return LaunchKernel(kernel, ToCuda(stream)); });
+  }
+
+  DriverStatus Reduce(StreamHandle stream, const ReductionCall& call) override {
+    return Call("cub::DeviceSegmentedReduce::Reduce",
+                [&] { return ReduceRows(call, ToCuda(stream)); });
   }
 
   std::uint64_t GemmWorkspaceBytes() const override { return gemm_workspace_bytes_; }

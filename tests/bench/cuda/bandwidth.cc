@@ -89,6 +89,17 @@ MakeOp SumOver(int axis) {
   };
 }
 
+// Of so many columns, as many rows as make up all.
+MakeOp SumOfRowsOf(std::int64_t columns_wanted) {
+  return [columns_wanted](const Operands& operands, const Setting& setting) -> Op {
+    const std::int64_t columns = std::min(columns_wanted, Count(setting));
+    return ops::Reduce{.shape = {Count(setting) / columns, columns},
+                       .axis = 1,
+                       .input = operands.a,
+                       .output = operands.output};
+  };
+}
+
 // As many rows as the table has, uniformly chosen, so that each is taken once on average. The
 // indices, 8 bytes a row, come from the host each time and are not counted: with 4096 columns that
 // is a part in 4096 of the bytes, and some hundredths of the time, since the bus is slower. With
@@ -124,6 +135,8 @@ std::vector<Figure> CardBandwidthFigures() {
           AgainstCopy("softmax_cols_16384x4096_vs_copy", 3, SoftmaxOver(0)),
           AgainstCopy("reduce_sum_64M_vs_copy", 1, SumOfAll),
           AgainstCopy("reduce_sum_rows_16384x4096_vs_copy", 1, SumOver(1)),
+          AgainstCopy("reduce_sum_rows_16x4M_vs_copy", 1, SumOfRowsOf(std::int64_t{4} << 20)),
+          AgainstCopy("reduce_sum_rows_262144x256_vs_copy", 1, SumOfRowsOf(256)),
           AgainstCopy("reduce_sum_cols_16384x4096_vs_copy", 1, SumOver(0)),
           AgainstCopy("gather_4096cols_vs_copy", 2, GatherOf(4096)),
           AgainstCopy("narrow_gather_256cols_vs_copy", 2, GatherOf(256)),

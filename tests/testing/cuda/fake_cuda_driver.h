@@ -1,5 +1,5 @@
 // A card that is not there: keeps device memory on the host, runs kernels on the host, and computes
-// what libraries do with OpenBLAS and the reference (backends/reference).
+// what libraries do with OpenBLAS, loops and the reference (backends/reference).
 //
 // A stream's work runs only when somebody asks for its result, and of other streams only what it
 // waits for. So work that relies on an order nobody asked for reads the wrong bytes; where the
@@ -119,6 +119,7 @@ class FakeCudaDriver final : public cuda::Driver {
   cuda::DriverStatus Memset(cuda::StreamHandle stream, std::byte* target, std::uint8_t value,
                             std::uint64_t bytes) override;
   cuda::DriverStatus Launch(cuda::StreamHandle stream, const cuda::Kernel& kernel) override;
+  cuda::DriverStatus Reduce(cuda::StreamHandle stream, const cuda::ReductionCall& call) override;
   std::uint64_t GemmWorkspaceBytes() const override { return 4096; }
   cuda::DriverStatus Gemm(cuda::StreamHandle stream, const cuda::GemmCall& call) override;
   cuda::DriverResult<cuda::ConvolutionPlan> PlanConvolution(

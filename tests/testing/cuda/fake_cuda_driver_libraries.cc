@@ -19,6 +19,22 @@ constexpr std::uint64_t kConvolutionWorkspaceBytes = 1024;
 
 }  // namespace
 
+DriverStatus FakeCudaDriver::Reduce(StreamHandle stream, const cuda::ReductionCall& call) {
+  const auto operand = [](const void* data, std::int64_t elements, bool writes) {
+    return Operand{.data = data,
+                   .bytes = static_cast<std::uint64_t>(elements) * sizeof(float),
+                   .on_host = false,
+                   .writes = writes};
+  };
+  if (call.rows == 0 || call.length == 0) Misuse("Reduce names nothing to fold.");
+  return Submit(
+      "Reduce", stream,
+      {operand(call.input, call.rows * call.length, /*writes=*/false),
+       operand(call.output, call.rows, /*writes=*/true),
+       {.data = call.workspace, .bytes = call.workspace_bytes(), .on_host = false, .writes = true}},
+      [call] { FakeReduction(call); });
+}
+
 DriverStatus FakeCudaDriver::Gemm(StreamHandle stream, const cuda::GemmCall& call) {
   if (!options_.no_cublas.ok()) return options_.no_cublas;
   const bool halves = call.type == cuda::GemmType::kF16 || call.type == cuda::GemmType::kBf16;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/kernels/reduce_rows.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -75,6 +76,27 @@ TEST_F(FakeCudaDriverTest, ReportsUseAfterFree) {
   EXPECT_TRUE(card_->Free(first_, data_).ok());
   Fill(first_);
   EXPECT_THAT(misuses_, ElementsAre(HasSubstr("1024 bytes that are no device memory")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAReductionWhoseArraysAreTooSmall) {
+  float* const input = reinterpret_cast<float*>(data_);
+  std::byte* const workspace = card_->Allocate(first_, 256).value;
+  cuda::ReductionCall call{
+      .rows = 2, .length = 100, .input = input, .output = input + 200, .workspace = workspace};
+  EXPECT_TRUE(card_->Reduce(first_, call).ok());
+  EXPECT_THAT(misuses_, IsEmpty());
+  call.length = 200;
+  EXPECT_TRUE(card_->Reduce(first_, call).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("Reduce names 1600 bytes")));
+  call.length = 100;
+  call.output = input + 255;
+  EXPECT_TRUE(card_->Reduce(first_, call).ok());
+  EXPECT_THAT(misuses_.back(), HasSubstr("Reduce names 8 bytes"));
+  call.output = input + 200;
+  call.workspace = workspace + 1;
+  EXPECT_TRUE(card_->Reduce(first_, call).ok());
+  EXPECT_THAT(misuses_.back(), HasSubstr("Reduce names 256 bytes"));
+  EXPECT_TRUE(card_->Free(first_, workspace).ok());
 }
 
 TEST_F(FakeCudaDriverTest, ReportsFreeWhileInUse) {

@@ -51,6 +51,21 @@ std::uint64_t MatrixElements(std::int64_t rows, std::int64_t columns, std::int64
   return static_cast<std::uint64_t>((batch - 1) * stride + (columns - 1) * ld + rows);
 }
 
+void FakeReduction(const cuda::ReductionCall& call) {
+  call.Run(
+      [](const auto& elements, const auto& results, const cuda::RowPieces& pieces, auto combine) {
+        const cuda::PieceBegins begins(pieces);
+        const cuda::PieceBegins ends = begins + 1;
+        for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
+          double value = combine.kStart;
+          for (std::int64_t i = begins[piece]; i < ends[piece]; ++i)
+            value = combine(value, elements[i]);
+          *(results + piece) = value;
+        }
+        return true;
+      });
+}
+
 void FakeGemm(const GemmCall& call) {
   // The fake's work is done by whatever thread asks for it; it is not to depend on how many it has.
   omp_set_num_threads(1);

@@ -1,11 +1,13 @@
-// What cuBLAS and cuDNN compute, by OpenBLAS and the reference; addresses are pointers into the
-// host's memory.
+// What CUB, cuBLAS and cuDNN compute, by a loop, OpenBLAS and the reference; addresses are pointers
+// into the host's memory.
 #pragma once
 
 #include "backends/cuda/driver.h"
+#include "backends/cuda/kernels/reduce_rows.h"
 
 namespace acceld {
 
+void FakeReduction(const cuda::ReductionCall& call);
 void FakeGemm(const cuda::GemmCall& call);
 void FakeConvolution(const cuda::ConvolutionKey& key, const cuda::ConvolutionCall& call);
 

@@ -67,6 +67,18 @@ class CudaConfigureTest(unittest.TestCase):
         self.assertIn("where there is no include/cudnn.h.", printed)
         self.assertIn("CUDA_FOUND = False\n", files["defs.bzl"])
 
+    def test_cub_is_found_where_a_toolkit_may_have_it(self):
+        for name in ("bin/nvcc", "include/cublas_v2.h", "include/cuda_runtime_api.h", "include/cudnn.h"):
+            self.add(name)
+        self.add("lib64/libcudart_static.a")
+        files, printed = configure(ACCELD_CUDA_PATH=self.folder)
+        self.assertIn("where there is no include/cccl/cub/cub.cuh.", printed)
+        self.assertIn("CUDA_FOUND = False\n", files["defs.bzl"])
+        self.add("include/cub/cub.cuh")
+        files, printed = configure(ACCELD_CUDA_PATH=self.folder)
+        self.assertEqual(printed, "")
+        self.assertIn("CUDA_FOUND = True\n", files["defs.bzl"])
+
     def test_none_is_none_and_nothing_is_said(self):
         files, printed = configure(ACCELD_CUDA_PATH="none")
         self.assertEqual(printed, "")
@@ -75,6 +87,7 @@ class CudaConfigureTest(unittest.TestCase):
     def test_a_whole_toolkit_is_found_with_its_version(self):
         for name in ("bin/nvcc", "include/cublas_v2.h", "include/cudnn.h", "lib64/libcudart_static.a"):
             self.add(name)
+        self.add("include/cccl/cub/cub.cuh")
         self.add("include/cuda_runtime_api.h", "#define CUDART_VERSION  13020\n")
         files, printed = configure(ACCELD_CUDA_PATH=self.folder)
         self.assertEqual(printed, "")

@@ -44,7 +44,12 @@ int UseDevice(FakeCudaDriver& card, Device& device) {
     const Address last = reinterpret_cast<Address>(*data + kBytes - 8);
     const std::unique_ptr<const DeviceProgram> program = device.MakeProgram(
         {ops::Memset{.target = last, .value = 5, .bytes = 4},
-         ops::Gather{.rows = 1, .columns = 1, .indices = {0}, .table = last, .output = last + 4}});
+         ops::Gather{.rows = 1, .columns = 1, .indices = {0}, .table = last, .output = last + 4},
+         ops::Reduce{.op = ReduceOp::kMax,
+                     .shape = {10'000},
+                     .axis = 0,
+                     .input = reinterpret_cast<Address>(*data + 128),
+                     .output = last}});
     const Submitted first_run(device, *queue, program.get());
     const Submitted second_run(device, *queue, program.get());
     const Submitted read(device, *queue,

@@ -46,6 +46,17 @@ Op GemmOf(const std::byte* a, const std::byte* b, const std::byte* c) {
   return gemm;
 }
 
+// Of one row that is cut, so that it takes workspace for its pieces.
+constexpr std::int64_t kRow = 20'000;
+
+Op SumOf(const std::byte* row, const std::byte* output) {
+  return ops::Reduce{.op = ReduceOp::kSum,
+                     .shape = {kRow},
+                     .axis = 0,
+                     .input = AddressOf(row),
+                     .output = AddressOf(output)};
+}
+
 class CudaGraphTest : public CudaDeviceTest {
  protected:
   ~CudaGraphTest() override {
@@ -149,6 +160,32 @@ TEST_F(CudaGraphTest, ItsWorkspaceCountsAsUsed) {
   const std::uint64_t before = device_->memory().free_bytes;
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(device_->memory().free_bytes, before - card_->GemmWorkspaceBytes());
+}
+
+TEST_F(CudaGraphTest, ReductionsTakeTheirWorkspaceInTurn) {
+  constexpr std::uint64_t kRowBytes = kRow * sizeof(float);
+  std::byte* const rows = Allocate(2 * kRowBytes);
+  EXPECT_THAT(Fill(rows, 0, 2 * kRowBytes).Status(), IsOk());
+  const ProgramPointer program = Make({SumOf(rows, a_), SumOf(rows + kRowBytes, b_)});
+  std::vector<int> allocations;
+  for (const float value : {1.0f, 3.0f}) {
+    Bytes last(2 * sizeof(float));
+    std::memcpy(last.data(), &value, sizeof(value));
+    const float twice = 2 * value;
+    std::memcpy(last.data() + sizeof(float), &twice, sizeof(twice));
+    EXPECT_THAT(Write(rows + kRowBytes - sizeof(float), last).Status(), IsOk());
+    EXPECT_THAT(Run(program).Status(), IsOk());
+    float sums[2];
+    std::memcpy(&sums[0], BytesAt(a_).data(), sizeof(float));
+    std::memcpy(&sums[1], BytesAt(b_).data(), sizeof(float));
+    EXPECT_THAT(sums, testing::ElementsAre(value, twice));
+    allocations.push_back(card_->calls("Allocate"));
+  }
+  EXPECT_EQ(captures(), 1);
+  EXPECT_EQ(launches(), 2);
+  EXPECT_EQ(allocations[1], allocations[0]);
+  EXPECT_EQ(card_->calls("Reduce"), 2);
+  device_->Release(rows, 2 * kRowBytes);
 }
 
 TEST_F(CudaGraphTest, EndsWithItsProgram) {
@@ -257,20 +294,22 @@ TEST_F(CudaGraphTest, ALossNamesTheProgram) {
 }
 
 TEST_F(CudaGraphTest, ALossMayShowInAnyCallOfACapture) {
-  for (const char* call :
-       {"Allocate", "CopyToDevice", "BeginCapture", "Memset", "EndCapture", "LaunchGraph"}) {
+  for (const char* call : {"Allocate", "CopyToDevice", "BeginCapture", "Memset", "Reduce",
+                           "EndCapture", "LaunchGraph"}) {
     SCOPED_TRACE(call);
     std::unique_ptr<FakeCudaDriver> driver = MakeFakeCudaDriver();
     FakeCudaDriver& card = *driver;
     const std::unique_ptr<Device> device = cuda::MakeCudaDevice(std::move(driver));
     ASSERT_THAT(device->Init(), IsOk());
     const DeviceQueue queue = device->CreateQueue(0).value();
-    std::byte* const data = device->Allocate(2 * kBytes, {}).value();
+    constexpr std::uint64_t kAll = 2 * kBytes + kRow * sizeof(float);
+    std::byte* const data = device->Allocate(kAll, {}).value();
     const ProgramPointer program =
-        device->MakeProgram({GatherOf(data, data + kBytes, {1}), FillOf(data, 1)});
+        device->MakeProgram({GatherOf(data, data + kBytes, {1}), FillOf(data, 1),
+                             SumOf(data + 2 * kBytes, data + kBytes)});
     card.FailCall(call, 1, kDriverLost);
     EXPECT_THAT(Submitted(*device, queue, program.get()).Status(), HasReason(reason::kDeviceLost));
-    device->Release(data, 2 * kBytes);
+    device->Release(data, kAll);
   }
 }
 

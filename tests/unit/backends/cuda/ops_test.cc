@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/context.h"
+#include "backends/cuda/kernels/reduce_rows.h"
 #include "backends/cuda/op_table.h"
 #include "backends/cuda/ops/image_groups.h"
 #include "backends/cuda/ops/in_pieces.h"
@@ -236,6 +237,49 @@ TEST_F(CudaOpsTest, OfARepeatedIndexScatterWritesTheLastRow) {
   op.table = AddressOf(table);
   reference::Run(op);
   EXPECT_EQ(scattered, table);
+}
+
+// Long rows are the library's, in one call; a kernel of ours takes what is short or lies apart.
+TEST_F(CudaOpsTest, ReductionsGoByTheirShape) {
+  struct Case {
+    Shape shape;
+    std::int64_t axis;
+    int library_calls;
+    int launches;
+  };
+  constexpr std::int64_t kLong = cuda::ReductionCall::kMinLength;
+  for (const Case& c : {Case{{kLong}, 0, 1, 0},
+                        {{300'001}, 0, 1, 0},
+                        {{3, 30'001}, 1, 1, 0},
+                        {{100, kLong + 1}, 1, 1, 0},
+                        {{2, 50, kLong}, 2, 1, 0},
+                        {{3, kLong, 1, 1}, 1, 1, 0},
+                        {{1, 300'001, 1}, 1, 1, 0},
+                        {{kLong - 1}, 0, 0, 1},
+                        {{500, kLong - 1}, 1, 0, 1},
+                        {{kLong, 100}, 0, 0, 2},
+                        {{3, kLong, 2}, 1, 0, 1},
+                        {{10, 100}, 0, 0, 1},
+                        {{10'000, 1}, 1, 0, 1}}) {
+    for (const ReduceOp reduce_op :
+         {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kMean}) {
+      SCOPED_TRACE(testing::Message() << Name(reduce_op) << " " << c.shape.ToString());
+      const std::vector<float> input = Floats(static_cast<std::size_t>(c.shape.ElementCount()));
+      ops::Reduce op{.op = reduce_op, .shape = c.shape, .axis = c.axis};
+      std::vector<float> expected(static_cast<std::size_t>(op.OutputCount()), NAN);
+      op.input = AddressOf(input);
+      op.output = AddressOf(expected);
+      reference::Run(op);
+      op.input = Upload(input);
+      op.output = Upload(std::vector<float>(expected.size(), NAN));
+      const int calls = card_->calls("Reduce");
+      const int launches = card_->calls("Launch");
+      ASSERT_THAT(Run([&](auto& context) { return cuda::Run(op, context); }), IsOk());
+      EXPECT_EQ(card_->calls("Reduce") - calls, c.library_calls);
+      EXPECT_EQ(card_->calls("Launch") - launches, c.launches);
+      ExpectNear(Download(op.output, expected.size()), expected);
+    }
+  }
 }
 
 TEST_F(CudaOpsTest, WithoutWorkspaceAnOpIsOutOfMemory) {

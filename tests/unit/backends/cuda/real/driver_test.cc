@@ -2,6 +2,7 @@
 #include "backends/cuda/real/cuda_driver.h"
 #include "backends/cuda/real/cuda_errors.h"
 #include "backends/cuda/real/exclusion.h"
+#include "backends/cuda/real/reduce_rows.h"
 #include "gtest/gtest.h"
 
 namespace acceld::cuda {
@@ -56,6 +57,13 @@ TEST(CudaDriverTest, SaysWhichCardsAreTooOld) {
   const DriverStatus status = driver->Init();
   EXPECT_EQ(status.code, DriverCode::kUnsupported);
   EXPECT_EQ(status.detail, "the card's compute capability is 7.5, and this plugin needs 8.0");
+}
+
+TEST(ReduceRowsTest, FailsWithoutACard) {
+  int cards = 0;
+  if (cudaGetDeviceCount(&cards) == cudaSuccess && cards > 0) GTEST_SKIP() << "There is a card.";
+  EXPECT_NE(PrepareReductions(), cudaSuccess);
+  EXPECT_NE(ReduceRows({.rows = 1, .length = 1}, nullptr), cudaSuccess);
 }
 
 TEST(ExclusionTest, IsOfACardAndNotOfADriver) {
