@@ -149,8 +149,9 @@ class ComputeBackend {
   virtual absl::StatusOr<bool> QueryEvent(Event event) = 0;
   // Waits until the event's latest record is reached; its error if it was recorded behind one.
   virtual absl::Status SynchronizeEvent(Event event) = 0;
-  // The time from one event's record to another's. Invalid argument where one was never recorded,
-  // failed precondition (reason EVENT_PENDING) where one is not reached.
+  // The time from one event's record to another's: each is when the work before it was done, by the
+  // device's clock if it has one, but not before it was submitted. Invalid argument where one was
+  // never recorded, failed precondition (reason EVENT_PENDING) where one is not reached.
   virtual absl::StatusOr<std::chrono::nanoseconds> ElapsedTime(Event start, Event stop) = 0;
 
   // Waits for all work of `stream`; returns and clears its error.

@@ -64,7 +64,7 @@ struct WorkResult {
   absl::Status status;
   // How long the device worked on it: wall time on a CPU, event time on a GPU.
   std::chrono::nanoseconds device_time{0};
-  // When it was done, on the device's clock.
+  // When it was done, which may be noticed later.
   std::chrono::steady_clock::time_point finished;
 };
 

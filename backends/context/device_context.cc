@@ -307,8 +307,10 @@ absl::Status DeviceContext::Replay(Program program, absl::Span<const Rebinding> 
     ACCELD_RETURN_IF_ERROR(CheckOpen());
     ACCELD_ASSIGN_OR_RETURN(bound, programs_.Bind(program, rebindings, supported_ops_, addresses_));
   }
-  auto replay = std::make_shared<internal::Replay>(internal::Replay{
-      .program = std::move(bound.program), .allocations = std::move(bound.allocations)});
+  auto replay = std::make_shared<internal::Replay>(
+      internal::Replay{.program = std::move(bound.program),
+                       .allocations = std::move(bound.allocations),
+                       .submitted = std::chrono::steady_clock::now()});
   return Submit(stream, std::move(replay), std::move(done));
 }
 

@@ -24,6 +24,7 @@ struct EventRecord {
   bool reached = false;
   // The error of the stream at this point.
   StreamError error;
+  // When the work before it was done, and not before it was submitted.
   std::chrono::steady_clock::time_point time;
 
   // Until it is reached: who goes on then.

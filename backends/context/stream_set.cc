@@ -177,7 +177,8 @@ absl::Status StreamSet::RecordEvent(Event event, Stream stream, Done&& done) {
     ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
     ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
     *latest = std::make_shared<EventRecord>();
-    Append(*state, RecordItem{*latest}, std::move(done));
+    Append(*state, RecordItem{.record = *latest, .submitted = std::chrono::steady_clock::now()},
+           std::move(done));
   }
   Pump();
   return absl::OkStatus();

@@ -123,11 +123,12 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   // Takes a wait's error. False where it must wait.
   bool AdvanceWait(internal::StreamState& stream, internal::EventRecord& record)
       ACCELD_REQUIRES(mutex_);
-  void Reach(internal::EventRecord& record, const internal::StreamError& error)
-      ACCELD_REQUIRES(mutex_);
+  // `record`, submitted then, is what comes next of `stream`.
+  void Reach(internal::StreamState& stream, internal::EventRecord& record,
+             std::chrono::steady_clock::time_point submitted) ACCELD_REQUIRES(mutex_);
   // The stream has the item's error, unless it had one before.
   static void TakeError(internal::StreamState& stream, const internal::Item& item);
-  // Ends a stream's first item, which the device has done.
+  // Ends a stream's first item, which was handed and is over.
   void FinishHanded(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
   void OnWorkDone(internal::StreamState& stream, internal::Item& item, const WorkResult& result);
   // Keeps a stream that takes no more work until its items are finished.

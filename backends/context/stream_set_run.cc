@@ -73,6 +73,8 @@ void StreamSet::Finish(Item& item, absl::Status status) {
 }
 
 void StreamSet::Cancel(EventRecord& record, const absl::Status& status) {
+  // These streams may be gone when a record is reached whose place is between work that runs.
+  record.waiting_streams.clear();
   for (Done& done : std::exchange(record.waiting_hosts, {})) Complete(std::move(done), status);
 }
 
@@ -104,6 +106,14 @@ void StreamSet::CancelAll(StreamState& stream, const absl::Status& status) {
       replay.cut = status;
       ++stream.handed;
     }
+  }
+  for (std::size_t i = 0; i < stream.handed; ++i) {
+    // It stays in its place, and nobody waits for it.
+    Item& item = stream.items[i];
+    const auto* record = std::get_if<RecordItem>(&item.action);
+    if (record == nullptr) continue;
+    Cancel(*record->record, status);
+    Complete(std::exchange(item.done, nullptr), status);
   }
   for (std::size_t i = stream.handed; i < stream.items.size(); ++i) Cancel(stream.items[i], status);
   while (stream.items.size() > stream.handed) stream.items.pop_back();
@@ -171,8 +181,13 @@ StreamSet::Handover StreamSet::Advance(StreamState& stream) {
       if (stream.in_flight >= sink_->queue_depth()) return {};
       return {&item, work};
     }
-    // What else there is waits for the work before it.
-    if (stream.in_flight > 0) return {};
+    // What else there is waits for the work before it, but nothing waits for a record.
+    if (stream.in_flight > 0) {
+      if (!std::holds_alternative<RecordItem>(item.action)) return {};
+      item.over = true;
+      ++stream.handed;
+      continue;
+    }
     if (!AdvanceControl(stream, item)) {
       stream.parked = true;
       return {};
@@ -205,7 +220,7 @@ bool StreamSet::AdvanceControl(StreamState& stream, Item& item) {
     return true;
   }
   if (const auto* record = std::get_if<RecordItem>(&item.action)) {
-    Reach(*record->record, stream.error);
+    Reach(stream, *record->record, record->submitted);
     FinishFront(stream, absl::OkStatus());
     return true;
   }
@@ -230,7 +245,7 @@ bool StreamSet::AdvanceReplay(StreamState& stream, Replay& replay) {
   if (const auto* event = std::get_if<EventItem>(&replay.program->steps[replay.next_step])) {
     EventRecord* record = replay.records[replay.next_record].get();
     if (event->records) {
-      Reach(*record, stream.error);
+      Reach(stream, *record, replay.submitted);
     } else if (record != nullptr && !AdvanceWait(stream, *record)) {
       return false;
     }
@@ -246,16 +261,18 @@ bool StreamSet::AdvanceWait(StreamState& stream, EventRecord& record) {
     return false;
   }
   if (record.error && !stream.error) stream.error = record.error;
+  stream.time = std::max(stream.time, record.time);
   return true;
 }
 
-void StreamSet::Reach(EventRecord& record, const StreamError& error) {
+void StreamSet::Reach(StreamState& stream, EventRecord& record,
+                      std::chrono::steady_clock::time_point submitted) {
   record.reached = true;
-  record.error = error;
-  record.time = std::chrono::steady_clock::now();
+  record.error = stream.error;
+  record.time = std::max(stream.time, submitted);
   for (StreamState* waiting : std::exchange(record.waiting_streams, {})) MarkReady(*waiting);
   for (Done& done : std::exchange(record.waiting_hosts, {})) {
-    Complete(std::move(done), error.status);
+    Complete(std::move(done), record.error.status);
   }
 }
 
@@ -265,6 +282,11 @@ void StreamSet::TakeError(StreamState& stream, const Item& item) {
 
 void StreamSet::FinishHanded(StreamState& stream) {
   Item& item = stream.items.front();
+  if (const auto* record = std::get_if<RecordItem>(&item.action)) {
+    Reach(stream, *record->record, record->submitted);
+    return FinishFront(stream, absl::OkStatus());
+  }
+  stream.time = std::max(stream.time, item.over_since);
   TakeError(stream, item);
   if (const auto* replaying = std::get_if<ReplayItem>(&item.action)) {
     const absl::Status cut = replaying->replay->cut;
@@ -290,6 +312,7 @@ void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& re
     MutexLock lock(mutex_);
     --stream.in_flight;
     if (item.status.ok()) item.status = result.status;
+    item.over_since = std::max(item.over_since, result.finished);
     // At once, since a replay that is first may have steps left, which are skipped then.
     if (&item == &stream.items.front()) TakeError(stream, item);
     if (work != nullptr) {

@@ -1,6 +1,7 @@
 // A stream's queue of work, as StreamSet runs it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -41,6 +42,7 @@ struct WorkItem {
 
 struct RecordItem {
   std::shared_ptr<EventRecord> record;
+  std::chrono::steady_clock::time_point submitted;
 };
 
 struct WaitItem {
@@ -60,6 +62,7 @@ struct Replay {
   // Of its events, in their order: what is recorded, or what is waited for; null where that was
   // never recorded.
   std::vector<std::shared_ptr<EventRecord>> records{};
+  std::chrono::steady_clock::time_point submitted{};
   std::size_t next_step = 0;
   std::size_t next_record = 0;
   // How many of its steps are with the device.
@@ -83,9 +86,10 @@ struct Item {
   std::uint64_t submission = 0;
   // Set from when the device got its work until it is finished, so that it keeps the streams.
   std::shared_ptr<StreamSet> streams = nullptr;
-  // Whether the device has done with it, and how its work went. It is finished behind the items
-  // before it.
+  // Whether the device has done with it, when, and how its work went. It is finished behind the
+  // items before it.
   bool over = false;
+  std::chrono::steady_clock::time_point over_since{};
   absl::Status status{};
 };
 
@@ -100,12 +104,15 @@ struct Finished {
 
 struct StreamState {
   DeviceQueue queue{0};
-  // Of which the first `handed` were handed to the device whole and are not finished.
+  // Of which the first `handed` were handed to the device whole and are not finished; records
+  // between them, too, for which nothing behind them waits.
   std::deque<Item> items;
   std::size_t handed = 0;
   // How much work is with the device.
   std::size_t in_flight = 0;
   StreamError error;
+  // When what is finished of it was done.
+  std::chrono::steady_clock::time_point time{};
   // Whether it is in the context's list of streams to advance.
   bool ready = false;
   // Whether its first item waits for an event.

@@ -81,6 +81,7 @@ CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle, Wait wait) {
     if (HasToWait(started)) {
       workspace_.End(std::exchange(item.resources.workspace_bytes, 0));
       item.start = nullptr;
+      item.started.reset();
       return Submitted::kHasToWait;
     }
     if (!started.ok()) Fail(item, started);
@@ -114,6 +115,7 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle, Wait wait) {
     DriverResult<EventPool::Event> start = parts_.events.Record(stream_);
     if (!start.ok()) return ToStatus(start.status, driver.info());
     item.start = std::move(start.value);
+    item.started = std::chrono::steady_clock::now();
   }
   if (program != nullptr) return SubmitProgram(*program, std::move(graph), item);
   if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item, wait);
@@ -246,19 +248,23 @@ bool CudaQueue::Finished(Item& item, bool& moved) {
 }
 
 void CudaQueue::Complete(Item item) {
-  WorkResult result;
-  result.status = std::move(item.status);
+  WorkResult result{.status = std::move(item.status), .finished = std::chrono::steady_clock::now()};
   if (item.start != nullptr && item.end != nullptr && !parts_.health.lost()) {
     const auto elapsed = parts_.driver.Elapsed(*item.start, *item.end);
-    if (elapsed.ok()) result.device_time = elapsed.value;
+    if (elapsed.ok()) {
+      result.device_time = elapsed.value;
+      // By the card's clock, and not when this thread came to look.
+      const auto finished = item.started.value_or(last_finished_) + elapsed.value;
+      result.finished = std::min(result.finished, finished);
+    }
   }
+  last_finished_ = result.finished;
   item.staged.reset();
   for (std::byte* block : item.resources.pinned) parts_.pinned.GiveBack(block);
   workspace_.End(item.resources.workspace_bytes);
   item.resources = {};
   item.start = nullptr;
   item.end = nullptr;
-  result.finished = std::chrono::steady_clock::now();
   item.done(result);
 }
 

@@ -2,6 +2,7 @@
 // take at once (copies of memory that is not pinned, and what comes behind them) waits here.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -75,6 +76,9 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
     absl::Status status{};
     EventPool::Event start{};
     EventPool::Event end{};
+    // When `start` was given to the stream, which had nothing else; else it is the end of the item
+    // before.
+    std::optional<std::chrono::steady_clock::time_point> started{};
     OpResources resources{};
     std::unique_ptr<StagedCopy> staged{};
   };
@@ -122,6 +126,9 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.
   EventPool::Event last_end_;
+
+  // When the work that was completed last was done; of Advance.
+  std::chrono::steady_clock::time_point last_finished_{};
 
   Mutex mutex_;
   // Its first `submitted_` are with the stream.

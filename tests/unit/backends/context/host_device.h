@@ -46,6 +46,9 @@ class HostDevice : public NullDevice {
   // How much work of a queue it takes at a time. Set it before others use the device.
   std::size_t depth = 1;
 
+  // When work is said to have been done; where it is not set, when it was.
+  std::atomic<std::chrono::steady_clock::time_point> finished{};
+
   // What a piece of work is said to have taken.
   std::atomic<std::chrono::nanoseconds> device_time{std::chrono::microseconds(1)};
 
@@ -150,7 +153,11 @@ class HostDevice : public NullDevice {
     } else {
       Execute(std::get<Op>(work));
     }
-    done({.status = {}, .device_time = device_time, .finished = std::chrono::steady_clock::now()});
+    const auto set = finished.load();
+    done(
+        {.status = {},
+         .device_time = device_time,
+         .finished = set.time_since_epoch().count() != 0 ? set : std::chrono::steady_clock::now()});
   }
 
   void WorkerLoop() {

@@ -25,19 +25,52 @@ TEST_F(QueueDepthTest, FillsTheDevicesQueueAndNoMore) {
   EXPECT_EQ(ByteAt(a_), 4);
 }
 
-TEST_F(QueueDepthTest, ARecordWaitsForAllTheWorkBeforeIt) {
+TEST_F(QueueDepthTest, ARecordWaitsForAllTheWorkBeforeItAndHoldsNoneBehind) {
   device_->CloseGate();
   Fill(a_, 1);
   Fill(a_, 2);
   const Done record = Record(event_);
   const Done after = Fill(a_, 3);
-  EXPECT_EQ(device_->held(), 2u);
+  EXPECT_EQ(device_->held(), 3u);
   device_->Pass(kDefaultQueue);
   EXPECT_TRUE(record.pending());
   device_->Pass(kDefaultQueue);
   EXPECT_FALSE(record.pending());
-  EXPECT_EQ(device_->held(), 1u);
+  EXPECT_TRUE(context_->QueryEvent(event_).value());
   EXPECT_TRUE(after.pending());
+}
+
+TEST_F(QueueDepthTest, ARecordBehindAFaultHasItsErrorAndOneBeforeItHasNone) {
+  const Event later = NewEvent();
+  device_->CloseGate();
+  device_->FailSubmit(2, kFault);
+  Fill(a_, 1);
+  Record(event_);
+  Fill(a_, 2);
+  Record(later);
+  device_->OpenGate();
+  EXPECT_TRUE(context_->QueryEvent(event_).value());
+  EXPECT_EQ(context_->QueryEvent(later).status(), kFault);
+  EXPECT_EQ(SynchronizeStream(kDefaultStream).Get(), kFault);
+}
+
+TEST_F(QueueDepthTest, ARecordsTimeIsWhenTheDeviceWasDone) {
+  const Event later = NewEvent();
+  const auto start = std::chrono::steady_clock::now();
+  host_->finished = start + std::chrono::hours(1);
+  device_->CloseGate();
+  Fill(a_, 1);
+  Record(event_);
+  device_->OpenGate();
+  host_->finished = start + std::chrono::hours(3);
+  Fill(a_, 2);
+  Record(later);
+  EXPECT_EQ(context_->ElapsedTime(event_, later).value(), std::chrono::hours(2));
+  // What waits for a record is not before it.
+  const Stream other = NewStream();
+  Wait(other, later);
+  Record(event_, other);
+  EXPECT_EQ(context_->ElapsedTime(later, event_).value(), std::chrono::hours(0));
 }
 
 TEST_F(QueueDepthTest, WorkInTheDevicesQueueBehindAFaultGetsItsErrorAndTheRestIsSkipped) {
