@@ -3,6 +3,7 @@
 // whose TF32 would lose half the digits.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -69,6 +70,14 @@ class AttentionKernel {
   void set_partials(const AttentionPartials& partials) { partials_ = partials; }
 
   Grid grid() const { return {.blocks = blocks() * segments_, .shared_bytes = sizeof(Shared)}; }
+  auto operands() const {
+    const std::int64_t queries = shape_.heads * shape_.seq_q * shape_.head_dim;
+    const std::int64_t keys = shape_.heads * shape_.seq_kv * shape_.head_dim;
+    const KernelOperand written = segments_ == 1
+                                      ? Writes(output_, queries)
+                                      : partials_.Operand(shape_, segments_, /*writes=*/true);
+    return std::array{Reads(q_, queries), Reads(k_, keys), Reads(v_, keys), written};
+  }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

@@ -1,6 +1,7 @@
 // What attention's blocks have of the segments of the keys, made into outputs.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -29,6 +30,10 @@ struct AttentionPartials {
     auto* const sums = static_cast<ExponentialSum*>(memory);
     return {sums, reinterpret_cast<float*>(sums + segments * shape.heads * shape.seq_q)};
   }
+  // Both arrays, which are in one piece.
+  KernelOperand Operand(const AttentionShape& shape, std::int64_t segments, bool writes) const {
+    return {.data = sums, .bytes = Bytes(shape, segments), .writes = writes};
+  }
 };
 
 // A block makes one query's output of its segments, in their order.
@@ -47,6 +52,10 @@ class AttentionMergeKernel {
         output_(output) {}
 
   Grid grid() const { return {.blocks = rows(), .shared_bytes = sizeof(Shared)}; }
+  auto operands() const {
+    return std::array{partials_.Operand(shape_, segments_, /*writes=*/false),
+                      Writes(output_, rows() * shape_.head_dim)};
+  }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

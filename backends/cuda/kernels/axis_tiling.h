@@ -51,6 +51,7 @@ class AxisTiling {
     segments_ = CeilDivide(length, segment_length_);
   }
 
+  std::int64_t elements() const { return outer_ * length_ * inner_; }
   std::int64_t slots() const { return outer_ * inner_; }
   std::int64_t blocks() const { return CeilDivide(outer_, outers_) * column_blocks_ * segments_; }
   ACCELD_HOST_DEVICE std::int64_t segments() const { return segments_; }

@@ -1,6 +1,7 @@
 // A function of two arrays' elements; ops::Binary.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "backends/core/values.h"
@@ -31,6 +32,9 @@ class BinaryKernel {
       : op_(op), a_(a), b_(b), output_(output), tiling_(n, output, a, b) {}
 
   Grid grid() const { return tiling_.grid(); }
+  auto operands() const {
+    return std::array{Reads(a_, tiling_.n()), Reads(b_, tiling_.n()), Writes(output_, tiling_.n())};
+  }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

@@ -60,6 +60,7 @@ class ElementwiseTiling {
   }
 
   Grid grid() const { return {.blocks = CeilDivide(n_ + shift_, kBlockElements)}; }
+  std::int64_t n() const { return n_; }
 
   // For each vector [i, i + 4) of this thread, store_vector(i, vector(i)); for each element that is
   // in none, store_one(i, one(i)). Within a whole block all is loaded before anything is stored, so

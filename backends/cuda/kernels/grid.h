@@ -6,6 +6,8 @@
 //   kBlocksAtOnce    how many blocks a multiprocessor of the GPU is to have room for, which limits
 //                    the registers of a thread;
 //   grid()           how many blocks there are, with how much shared memory;
+//   operands()       an array of KernelOperand: what its blocks, where it has any, use of the
+//                    device's memory; for the host;
 //   operator()(B& block) const
 //                    what a block does: code that is the same for all its threads, and calls
 //                    block.Phase(body) for what each thread does, body(thread, registers), until
@@ -21,6 +23,7 @@
 #include <cstdint>
 
 #include "backends/cuda/kernels/host_device.h"
+#include "backends/cuda/kernels/operands.h"
 
 namespace acceld::cuda {
 

@@ -2,6 +2,7 @@
 // double, so that they lose no digits however long they are.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -37,6 +38,11 @@ class ReduceKernel {
   Grid grid() const {
     return {.blocks = tiling_.blocks(),
             .shared_bytes = kThreads * static_cast<int>(sizeof(double))};
+  }
+  auto operands() const {
+    return std::array{Reads(input_, tiling_.elements()),
+                      partials_ != nullptr ? Writes(partials_, tiling_.segments() * slots_)
+                                           : Writes(output_, slots_)};
   }
 
   template <typename Block>

@@ -1,6 +1,7 @@
 // f32 rounded to the 16-bit formats, for products on tensor cores.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -59,6 +60,11 @@ class RoundKernel {
         tiling_(columns, vectors_ ? rows / kVectorLength : rows) {}
 
   Grid grid() const { return tiling_.grid(); }
+  auto operands() const {
+    const std::int64_t rows = tiling_.units() * (vectors_ ? kVectorLength : 1);
+    return std::array{Reads(source_, MatrixSpan(rows, tiling_.rows(), ld_)),
+                      Writes(target_, MatrixSpan(rows, tiling_.rows(), target_ld_))};
+  }
   std::uint16_t* target() const { return target_; }
 
   template <typename Block>

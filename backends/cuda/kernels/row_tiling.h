@@ -28,6 +28,8 @@ class RowTiling {
     chunks_ = CeilDivide(units, lanes_ * kUnitsPerThread);
   }
 
+  std::int64_t rows() const { return rows_; }
+  std::int64_t units() const { return units_; }
   Grid grid() const { return {.blocks = CeilDivide(rows_, kThreads / lanes_) * chunks_}; }
 
   ACCELD_HOST_DEVICE Part At(std::int64_t block, int thread) const {

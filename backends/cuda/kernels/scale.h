@@ -1,6 +1,7 @@
 // A matrix times a number: the products whose factors are not read.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "backends/cuda/kernels/row_tiling.h"
@@ -22,6 +23,11 @@ class ScaleKernel {
       : n_(n), beta_(beta), c_(c), ldc_(ldc), stride_(stride), tiling_(n * batch, m) {}
 
   Grid grid() const { return tiling_.grid(); }
+  auto operands() const {
+    const std::int64_t matrix = MatrixSpan(tiling_.units(), n_, ldc_);
+    const std::int64_t others = matrix > 0 ? (tiling_.rows() / n_ - 1) * stride_ : 0;
+    return std::array{Writes(c_, others + matrix)};
+  }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

@@ -2,6 +2,7 @@
 // else in two (Milakov and Gimelshein, 2018); ops::Softmax.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -42,6 +43,13 @@ class SoftmaxKernel {
 
   Grid grid() const {
     return {.blocks = tiling_.blocks(), .shared_bytes = kSumsBytes + cache_bytes_};
+  }
+  auto operands() const {
+    const std::int64_t n = tiling_.elements();
+    const std::int64_t sums = tiling_.segments() * slots_;
+    return std::array{Reads(input_, n), Writes(output_, step_ == Step::kAddUp ? 0 : n),
+                      step_ == Step::kAddUp ? Writes(partials_, sums)
+                                            : Reads(partials_, step_ == Step::kWrite ? sums : 0)};
   }
 
   template <typename Block>

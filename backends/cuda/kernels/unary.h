@@ -1,6 +1,7 @@
 // A function of each element; ops::Unary.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -39,6 +40,9 @@ class UnaryKernel {
       : op_(op), input_(input), output_(output), tiling_(n, output, input) {}
 
   Grid grid() const { return tiling_.grid(); }
+  auto operands() const {
+    return std::array{Reads(input_, tiling_.n()), Writes(output_, tiling_.n())};
+  }
 
   template <typename Block>
   ACCELD_HOST_DEVICE void operator()(Block& block) const {

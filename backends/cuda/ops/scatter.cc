@@ -40,9 +40,9 @@ absl::Status Run(const ops::Scatter& op, CudaContext& context) {
                           UploadRows(copies.source_rows, context));
   ACCELD_ASSIGN_OR_RETURN(const std::int64_t* const target_rows,
                           UploadRows(copies.target_rows, context));
-  return context.Launch(CopyRowsKernel(std::ssize(copies.source_rows), op.columns,
-                                       Pointer<const float>(op.source), source_rows,
-                                       Pointer<float>(op.table), target_rows));
+  return context.Launch(CopyRowsKernel(
+      std::ssize(copies.source_rows), op.columns, Pointer<const float>(op.source),
+      {source_rows, std::ssize(op.indices)}, Pointer<float>(op.table), {target_rows, op.rows}));
 }
 
 }  // namespace acceld::cuda

@@ -528,8 +528,21 @@ DriverStatus FakeCudaDriver::Memset(StreamHandle stream, std::byte* target, std:
                 [=] { std::memset(target, value, bytes); });
 }
 
+std::vector<FakeCudaDriver::Operand> FakeCudaDriver::OperandsOf(const cuda::Kernel& kernel) {
+  std::vector<Operand> operands;
+  std::visit(
+      [&operands](const auto& typed) {
+        if (typed.grid().blocks == 0) return;
+        for (const auto& [data, bytes, writes] : typed.operands()) {
+          operands.push_back({.data = data, .bytes = bytes, .on_host = false, .writes = writes});
+        }
+      },
+      kernel);
+  return operands;
+}
+
 DriverStatus FakeCudaDriver::Launch(StreamHandle stream, const cuda::Kernel& kernel) {
-  return Submit("Launch", stream, {}, [this, kernel]() ACCELD_REQUIRES(mutex_) {
+  return Submit("Launch", stream, OperandsOf(kernel), [this, kernel]() ACCELD_REQUIRES(mutex_) {
     if (options_.loses && options_.loses(kernel)) {
       lost_ = true;
     } else {

@@ -2,9 +2,9 @@
 // what libraries do with OpenBLAS, loops and the reference (backends/reference).
 //
 // A stream's work runs only when somebody asks for its result, and of other streams only what it
-// waits for. So work that relies on an order nobody asked for reads the wrong bytes; where the
-// memory is known (copies, memsets, libraries) it is reported, too, as is every other misuse:
-// memory, streams or events used after they were given back, given back while in use, or never.
+// waits for. So work that relies on an order nobody asked for reads the wrong bytes; it is
+// reported, too, as is every other misuse: memory, streams or events used after they were given
+// back, given back while in use, or never.
 //
 // Memory that other processes can map lies in files that any fake of the same ordinal, in whatever
 // process, can import.
@@ -174,6 +174,8 @@ class FakeCudaDriver final : public cuda::Driver {
     bool on_host;
     bool writes;
   };
+
+  static std::vector<Operand> OperandsOf(const cuda::Kernel& kernel);
 
   // What a stream that captures, or its graph, has.
   struct CapturedWork {

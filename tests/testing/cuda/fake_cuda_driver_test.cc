@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/kernels/kernel.h"
 #include "backends/cuda/kernels/reduce_rows.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,6 +11,7 @@
 namespace acceld {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -27,6 +29,11 @@ class FakeCudaDriverTest : public testing::Test {
 
   void Fill(cuda::StreamHandle stream, std::uint8_t value = 1) {
     EXPECT_TRUE(card_->Memset(stream, data_, value, 1024).ok());
+  }
+  // By a kernel.
+  void Negate(cuda::StreamHandle stream, std::int64_t n = 256) {
+    auto* const data = reinterpret_cast<float*>(data_);
+    EXPECT_TRUE(card_->Launch(stream, cuda::UnaryKernel(UnaryOp::kNeg, n, data, data)).ok());
   }
   void Record(cuda::StreamHandle stream) { EXPECT_TRUE(card_->Record(event_, stream).ok()); }
 
@@ -97,6 +104,49 @@ TEST_F(FakeCudaDriverTest, ReportsAReductionWhoseArraysAreTooSmall) {
   EXPECT_TRUE(card_->Reduce(first_, call).ok());
   EXPECT_THAT(misuses_.back(), HasSubstr("Reduce names 256 bytes"));
   EXPECT_TRUE(card_->Free(first_, workspace).ok());
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAKernelInAStreamThatIsNotOrdered) {
+  Fill(first_);
+  Negate(second_);
+  EXPECT_THAT(misuses_, Contains(HasSubstr("Launch is written by a stream that is not ordered")));
+  EXPECT_THAT(misuses_, Contains(HasSubstr("Launch is read by a stream that is not ordered")));
+}
+
+TEST_F(FakeCudaDriverTest, TakesAKernelBehindWhatItWaitsFor) {
+  Fill(first_);
+  Record(first_);
+  EXPECT_TRUE(card_->Wait(second_, event_).ok());
+  Negate(second_);
+  EXPECT_THAT(misuses_, IsEmpty());
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAKernelOnFreedMemory) {
+  EXPECT_TRUE(card_->Free(first_, data_).ok());
+  Negate(first_);
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("Launch names 1024 bytes that are no device memory"),
+                                    HasSubstr("Launch names 1024 bytes")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAKernelBeyondItsMemory) {
+  Negate(first_, 257);
+  EXPECT_THAT(misuses_, Contains(HasSubstr("Launch names 1028 bytes")).Times(2));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsFreeWhileAKernelRuns) {
+  Negate(first_);
+  EXPECT_TRUE(card_->Free(second_, data_).ok());
+  EXPECT_THAT(misuses_, ElementsAre(HasSubstr("not ordered behind the memory's last use")));
+}
+
+TEST_F(FakeCudaDriverTest, ReportsAGraphWhoseKernelIsOnFreedMemory) {
+  EXPECT_TRUE(card_->BeginCapture(second_).ok());
+  Negate(second_);
+  const cuda::GraphHandle graph = card_->EndCapture(second_).value;
+  EXPECT_TRUE(card_->Free(first_, data_).ok());
+  EXPECT_THAT(misuses_, IsEmpty());
+  EXPECT_TRUE(card_->LaunchGraph(first_, graph).ok());
+  EXPECT_THAT(misuses_, Contains(HasSubstr("Launch names 1024 bytes")).Times(2));
 }
 
 TEST_F(FakeCudaDriverTest, ReportsFreeWhileInUse) {

@@ -47,8 +47,8 @@ TEST(CopyRowsKernelTest, Gathers) {
     for (int offset = 0; offset < 16; ++offset) {
       Placed source(table, offset / 4);
       Placed target(std::vector<float>(expected.size(), NAN), offset % 4);
-      RunOnHost(CopyRowsKernel(std::ssize(rows), columns, source.data(), rows.data(), target.data(),
-                               nullptr));
+      RunOnHost(CopyRowsKernel(std::ssize(rows), columns, source.data(),
+                               {rows.data(), kRowsOfTable}, target.data(), {}));
       ASSERT_EQ(target.values(), expected) << columns << " columns, offsets " << offset;
       target.ExpectNothingAroundChanged();
     }
@@ -67,7 +67,8 @@ TEST(CopyRowsKernelTest, ScattersChosenRowsToChosenRows) {
     for (std::size_t i = 0; i < 2; ++i) {
       std::copy_n(source.begin() + from[i] * columns, columns, expected.begin() + to[i] * columns);
     }
-    RunOnHost(CopyRowsKernel(2, columns, source.data(), from.data(), table.data(), to.data()));
+    RunOnHost(
+        CopyRowsKernel(2, columns, source.data(), {from.data(), 3}, table.data(), {to.data(), 5}));
     EXPECT_EQ(table, expected);
   }
 }
