@@ -52,9 +52,14 @@ absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> CudaContext::Plan(
     if (plan == nullptr) return HasToWait();
     return plan;
   }
-  DriverResult<std::shared_ptr<const ConvolutionPlan>> plan = plans_.Get(key);
-  if (!plan.ok()) return ToStatus(plan.status, driver_.info());
-  return std::move(plan.value);
+  std::shared_ptr<const ConvolutionPlan> plan;
+  const auto get = [&] {
+    DriverResult<std::shared_ptr<const ConvolutionPlan>> got = plans_.Get(key);
+    plan = std::move(got.value);
+    return std::move(got.status);
+  };
+  ACCELD_RETURN_IF_ERROR(ToStatus(WithMemory(get), driver_.info()));
+  return plan;
 }
 
 absl::StatusOr<const std::byte*> CudaContext::Upload(absl::Span<const std::byte> source) {
@@ -63,15 +68,29 @@ absl::StatusOr<const std::byte*> CudaContext::Upload(absl::Span<const std::byte>
   if (!pinned.ok()) return ToStatus(pinned.status, driver_.info());
   resources_.pinned.push_back(pinned.value);
   std::memcpy(pinned.value, source.data(), source.size());
-  ACCELD_RETURN_IF_ERROR(
-      ToStatus(driver_.CopyToDevice(stream_, target, pinned.value, source.size()), driver_.info()));
+  ACCELD_RETURN_IF_ERROR(Submitted(
+      [&] { return driver_.CopyToDevice(stream_, target, pinned.value, source.size()); }));
   return target;
 }
 
-template <typename Submit>
-absl::Status CudaContext::Submitted(Submit submit) {
+DriverStatus CudaContext::WithMemory(absl::FunctionRef<DriverStatus()> call) {
+  // A capture is made again as a whole.
+  const bool captures = counted_ == nullptr && stream_ != StreamHandle{};
+  if (captures) return call();
+  DriverStatus status = CallOrTrim(driver_, call);
+  if (status.code == DriverCode::kOutOfMemory && counted_ != nullptr && may_wait_ &&
+      counted_->LetGo()) {
+    status = CallOrTrim(driver_, call);
+  }
+  return status;
+}
+
+absl::Status CudaContext::Submitted(absl::FunctionRef<DriverStatus()> submit) {
   if (stream_ == StreamHandle{}) return absl::OkStatus();
-  return ToStatus(submit(), driver_.info());
+  const DriverStatus status = WithMemory(submit);
+  if (status.code == DriverCode::kOutOfMemory && !may_wait_ && !has_submitted_) return HasToWait();
+  has_submitted_ = true;
+  return ToStatus(status, driver_.info());
 }
 
 absl::Status CudaContext::Launch(const Kernel& kernel) {

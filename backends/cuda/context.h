@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -87,9 +88,11 @@ class CudaContext {
   absl::StatusOr<std::byte*> QuickWorkspace(std::uint64_t bytes);
   absl::StatusOr<std::byte*> LibraryWorkspace(std::uint64_t bytes);
   absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> Plan(const ConvolutionKey& key);
-  // What `submit`, a call of the driver, comes to.
-  template <typename Submit>
-  absl::Status Submitted(Submit submit);
+  // What a call of the driver comes to: out of memory only where giving up what is kept does not
+  // help.
+  DriverStatus WithMemory(absl::FunctionRef<DriverStatus()> call);
+  // The same where there is a stream.
+  absl::Status Submitted(absl::FunctionRef<DriverStatus()> submit);
 
   Driver& driver_;
   const StreamHandle stream_;
@@ -98,6 +101,7 @@ class CudaContext {
   StreamWorkspace* const counted_;
   OpResources& resources_;
   const bool may_wait_;
+  bool has_submitted_ = false;
   std::vector<std::byte*> allocated_;
   absl::Span<std::byte> library_workspace_;
 };

@@ -226,6 +226,9 @@ class Driver {
 
   // ---- Work ----
 
+  // Out of memory is what a call comes to that has submitted nothing; it may be made again. It may
+  // come of what is first used, such as a library or a kernel, whose code takes memory of the card.
+
   // `source` is pinned host memory.
   virtual DriverStatus CopyToDevice(StreamHandle stream, std::byte* target, const std::byte* source,
                                     std::uint64_t bytes) = 0;

@@ -9,6 +9,7 @@
 #include "backends/cuda/graph_context.h"
 #include "backends/cuda/op_table.h"
 #include "backends/cuda/pinned_pool.h"
+#include "backends/cuda/pool_allocation.h"
 #include "fmt/format.h"
 
 namespace acceld::cuda {
@@ -32,7 +33,7 @@ Graph::~Graph() {
 
 DriverStatus Graph::Launch(StreamHandle stream) const {
   MutexLock lock(mutex_);
-  return driver_.LaunchGraph(stream, handle);
+  return CallOrTrim(driver_, [&] { return driver_.LaunchGraph(stream, handle); });
 }
 
 GraphCache::~GraphCache() {
@@ -83,6 +84,11 @@ absl::Status GraphCache::TryCapture(const std::vector<Op>& ops, StreamHandle str
                     needs.bytes(), max_bytes_));
   }
   ACCELD_RETURN_IF_ERROR(Prepare(needs, stream, graph, resources));
+  const absl::Status recorded = Record(ops, needs, graph);
+  if (!absl::IsResourceExhausted(recorded)) return recorded;
+  if (graph.handle != GraphHandle{}) (void)driver_.DestroyGraph(graph.handle);
+  graph.handle = {};
+  ACCELD_RETURN_IF_ERROR(ToStatus(driver_.TrimPool(), driver_.info()));
   return Record(ops, needs, graph);
 }
 

@@ -1,4 +1,4 @@
-// Memory of the card, where it takes a second attempt.
+// Calls that need memory of the card, where it takes a second attempt.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,16 @@ auto AllocateOrTrim(Driver& driver, Allocate allocate, Wait wait) -> decltype(al
     if (status.code == DriverCode::kDeviceLost) return {.status = std::move(status)};
   }
   return allocate();
+}
+
+// The same for a call that returns a DriverStatus, without waiting. Out of memory is what a library
+// comes to that is first used, and what a kernel comes to whose code is first loaded, too.
+template <typename Call>
+DriverStatus CallOrTrim(Driver& driver, Call call) {
+  DriverStatus status = call();
+  if (status.code != DriverCode::kOutOfMemory) return status;
+  if (DriverStatus trimmed = driver.TrimPool(); !trimmed.ok()) return trimmed;
+  return call();
 }
 
 // As Driver::Allocate; waits for all work.

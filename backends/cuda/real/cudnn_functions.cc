@@ -46,7 +46,10 @@ DriverStatus CudnnFunctions::ToStatus(const char* call, cudnnStatus_t status) co
       CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_BAD_PARAM) {
     code = DriverCode::kUnsupported;
   }
-  if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
+  // What was CUDNN_STATUS_ALLOC_FAILED, which said nothing of whose memory, is the host's by its
+  // name.
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED) {
     code = DriverCode::kOutOfMemory;
   }
   return {.code = code, .call = call, .detail = error_string(status)};

@@ -247,7 +247,7 @@ TEST_F(CudaGraphTest, WithoutMemoryForAGraphItIsTriedAgain) {
   EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 4));
   EXPECT_EQ(captures(), 0);
   for (const char* call : {"BeginCapture", "Memset", "EndCapture"}) {
-    card_->FailCall(call, 1, kDriverOutOfMemory);
+    for (const int failing : {1, 2}) card_->FailCall(call, failing, kDriverOutOfMemory);
     EXPECT_THAT(Run(program).Status(), IsOk());
     EXPECT_THAT(WhyNotCaptured(program), IsStatus(absl::StatusCode::kResourceExhausted, ""));
   }
@@ -276,7 +276,7 @@ TEST_F(CudaGraphTest, ALaunchThatFailsIsTheProgramsErrorAndItIsCapturedAnew) {
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(captures(), 2);
   EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 6));
-  card_->FailCall("LaunchGraph", 1, kDriverOutOfMemory);
+  for (const int failing : {1, 2}) card_->FailCall("LaunchGraph", failing, kDriverOutOfMemory);
   EXPECT_THAT(Run(program).Status(), IsStatus(absl::StatusCode::kResourceExhausted, ""));
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(captures(), 2);

@@ -172,8 +172,17 @@ TEST_F(CudnnTest, NamesWhatAFunctionReturned) {
   EXPECT_EQ(failed.detail, "CUDNN_STATUS_NOT_INITIALIZED");
   EXPECT_EQ(functions_.ToStatus("", CUDNN_STATUS_NOT_SUPPORTED_SHAPE).code,
             DriverCode::kUnsupported);
-  EXPECT_EQ(functions_.ToStatus("", CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED).code,
-            DriverCode::kOutOfMemory);
+}
+
+// Also without cuDNN.
+TEST(CudnnFunctionsTest, TellLackOfMemory) {
+  CudnnFunctions functions{};
+  functions.error_string = [](auto) { return "as it was told"; };
+  for (const cudnnStatus_t status : {CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED,
+                                     CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED}) {
+    EXPECT_EQ(functions.ToStatus("", status).code, DriverCode::kOutOfMemory) << status;
+  }
+  EXPECT_EQ(functions.ToStatus("", CUDNN_STATUS_INTERNAL_ERROR).code, DriverCode::kFailed);
 }
 
 // Descriptors need no card; algorithms do.
