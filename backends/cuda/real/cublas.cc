@@ -53,44 +53,50 @@ cublasStatus_t Call(const CublasFunctions& functions, cublasHandle_t handle, con
 
 Cublas::~Cublas() {
   MutexLock lock(mutex_);
-  if (handle_ != nullptr) (void)functions_->destroy(handle_);
+  for (const cublasHandle_t handle : {handles_.run, handles_.capture}) {
+    if (handle != nullptr) (void)functions_->destroy(handle);
+  }
 }
 
-DriverStatus Cublas::Gemm(cudaStream_t stream, const GemmCall& call,
+DriverStatus Cublas::PrepareCapture() {
+  MutexLock lock(mutex_);
+  return handles_.run == nullptr ? DriverStatus{} : Open(handles_.capture);
+}
+
+DriverStatus Cublas::Gemm(cudaStream_t stream, StreamUse use, const GemmCall& call,
                           std::uint64_t workspace_bytes) {
   MutexLock lock(mutex_);
-  if (handle_ == nullptr) {
-    DriverStatus opened = Open();
-    if (!opened.ok()) return opened;
-  }
-  cublasStatus_t status = functions_->set_stream(handle_, stream);
+  cublasHandle_t& handle = handles_.For(use);
+  if (DriverStatus opened = Open(handle); !opened.ok()) return opened;
+  cublasStatus_t status = functions_->set_stream(handle, stream);
   if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasSetStream", status);
   // A new stream takes cuBLAS's own workspace; with several streams the bits would depend on it.
-  status = functions_->set_workspace(handle_, call.workspace, workspace_bytes);
+  status = functions_->set_workspace(handle, call.workspace, workspace_bytes);
   if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasSetWorkspace", status);
   return functions_->ToStatus(call.batch == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
-                              Call(*functions_, handle_, call));
+                              Call(*functions_, handle, call));
 }
 
-DriverStatus Cublas::Open() {
+DriverStatus Cublas::Open(cublasHandle_t& handle) {
+  if (handle != nullptr) return {};
   if (functions_ == nullptr) {
     auto functions = std::make_unique<CublasFunctions>();
     DriverStatus opened = functions->Open();
     if (!opened.ok()) return opened;
     functions_ = std::move(functions);
   }
-  cublasHandle_t handle = nullptr;
-  cublasStatus_t status = functions_->create(&handle);
+  cublasHandle_t created = nullptr;
+  cublasStatus_t status = functions_->create(&created);
   if (status != CUBLAS_STATUS_SUCCESS) return functions_->ToStatus("cublasCreate", status);
   // Neither TF32 nor sums in 16 bits.
   status = functions_->set_math_mode(
-      handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                        CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+      created, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                         CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   if (status != CUBLAS_STATUS_SUCCESS) {
-    (void)functions_->destroy(handle);
+    (void)functions_->destroy(created);
     return functions_->ToStatus("cublasSetMathMode", status);
   }
-  handle_ = handle;
+  handle = created;
   return {};
 }
 

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/real/cublas_functions.h"
+#include "backends/cuda/real/stream_use.h"
 
 namespace acceld::cuda {
 
@@ -17,7 +19,9 @@ namespace acceld::cuda {
 // the first product. Thread-safe.
 class Cublas {
  public:
-  Cublas() = default;
+  // With cuBLAS's functions, or, for null, those that are found when they are first needed.
+  explicit Cublas(std::unique_ptr<const CublasFunctions> functions = nullptr)
+      : functions_(std::move(functions)) {}
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
@@ -27,16 +31,19 @@ class Cublas {
     return (compute_capability_major >= 9 ? 32 : 8) * std::uint64_t{1024 * 1024};
   }
 
-  // As Driver::Gemm, with a workspace of `workspace_bytes`.
-  DriverStatus Gemm(cudaStream_t stream, const GemmCall& call, std::uint64_t workspace_bytes);
+  // As Driver::Gemm, with a workspace of `workspace_bytes`, in a stream that captures or runs.
+  DriverStatus Gemm(cudaStream_t stream, StreamUse use, const GemmCall& call,
+                    std::uint64_t workspace_bytes);
+  // Comes before a capture: where cuBLAS was used, makes what captures need, which takes memory.
+  DriverStatus PrepareCapture();
 
  private:
-  DriverStatus Open() ACCELD_REQUIRES(mutex_);
+  DriverStatus Open(cublasHandle_t& handle) ACCELD_REQUIRES(mutex_);
 
-  // Stream and workspace are set for a call, in the one handle.
+  // Stream and workspace are set for a call.
   Mutex mutex_;
   std::unique_ptr<const CublasFunctions> functions_ ACCELD_GUARDED_BY(mutex_);
-  cublasHandle_t handle_ ACCELD_GUARDED_BY(mutex_) = nullptr;
+  HandlePerUse<cublasHandle_t> handles_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld::cuda

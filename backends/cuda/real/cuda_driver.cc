@@ -274,7 +274,9 @@ class CudaDriver final : public Driver {
 
   DriverStatus Gemm(StreamHandle stream, const GemmCall& call) override {
     if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return cublas_.Gemm(ToCuda(stream), call, gemm_workspace_bytes_);
+    const DriverResult<StreamUse> use = UseOf(stream);
+    if (!use.ok()) return use.status;
+    return cublas_.Gemm(ToCuda(stream), use.value, call, gemm_workspace_bytes_);
   }
 
   DriverResult<ConvolutionPlan> PlanConvolution(const ConvolutionKey& key) override {
@@ -291,10 +293,15 @@ class CudaDriver final : public Driver {
   DriverStatus RunConvolution(StreamHandle stream, ConvolutionHandle plan,
                               const ConvolutionCall& call) override {
     if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return cudnn_.RunConvolution(ToCuda(stream), plan, call);
+    const DriverResult<StreamUse> use = UseOf(stream);
+    if (!use.ok()) return use.status;
+    return cudnn_.RunConvolution(ToCuda(stream), use.value, plan, call);
   }
 
   DriverStatus BeginCapture(StreamHandle stream) override {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
+    if (DriverStatus status = cublas_.PrepareCapture(); !status.ok()) return status;
+    if (DriverStatus status = cudnn_.PrepareCapture(); !status.ok()) return status;
     captures_.Begin();
     DriverStatus status = Call("cudaStreamBeginCapture", [&] {
       // Relaxed: what a library or a kernel does when it is first used, such as to load its code,
@@ -336,6 +343,15 @@ class CudaDriver final : public Driver {
   DriverStatus Call(const char* name, Function&& function) {
     if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
     return ToDriverStatus(name, function());
+  }
+
+  static DriverResult<StreamUse> UseOf(StreamHandle stream) {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    DriverStatus status =
+        ToDriverStatus("cudaStreamIsCapturing", cudaStreamIsCapturing(ToCuda(stream), &capture));
+    return {
+        .status = std::move(status),
+        .value = capture == cudaStreamCaptureStatusNone ? StreamUse::kRun : StreamUse::kCapture};
   }
 
   DriverStatus Copy(StreamHandle stream, std::byte* target, const std::byte* source,

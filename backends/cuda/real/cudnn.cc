@@ -20,18 +20,22 @@ const Convolution* FromHandle(ConvolutionHandle handle) {
 
 Cudnn::~Cudnn() {
   MutexLock lock(mutex_);
-  if (handle_ != nullptr) (void)functions_->destroy(handle_);
+  for (const cudnnHandle_t handle : {handles_.run, handles_.capture}) {
+    if (handle != nullptr) (void)functions_->destroy(handle);
+  }
+}
+
+DriverStatus Cudnn::PrepareCapture() {
+  MutexLock lock(mutex_);
+  return handles_.run == nullptr ? DriverStatus{} : Open(handles_.capture);
 }
 
 DriverResult<ConvolutionPlan> Cudnn::PlanConvolution(const ConvolutionKey& key) {
   MutexLock lock(mutex_);
-  if (handle_ == nullptr) {
-    DriverStatus opened = Open();
-    if (!opened.ok()) return {.status = std::move(opened)};
-  }
+  if (DriverStatus opened = Open(handles_.run); !opened.ok()) return {.status = std::move(opened)};
   auto convolution = std::make_unique<Convolution>(*functions_, key);
   DriverStatus made = convolution->Describe();
-  if (made.ok()) made = convolution->Choose(handle_);
+  if (made.ok()) made = convolution->Choose(handles_.run);
   if (!made.ok()) return {.status = std::move(made)};
   const std::uint64_t workspace_bytes = convolution->workspace_bytes();
   return {.value = {.handle = ToHandle(convolution.release()), .workspace_bytes = workspace_bytes}};
@@ -39,26 +43,28 @@ DriverResult<ConvolutionPlan> Cudnn::PlanConvolution(const ConvolutionKey& key) 
 
 void Cudnn::DestroyConvolution(ConvolutionHandle plan) { delete FromHandle(plan); }
 
-DriverStatus Cudnn::RunConvolution(cudaStream_t stream, ConvolutionHandle plan,
+DriverStatus Cudnn::RunConvolution(cudaStream_t stream, StreamUse use, ConvolutionHandle plan,
                                    const ConvolutionCall& call) {
   MutexLock lock(mutex_);
-  DriverStatus set =
-      functions_->ToStatus("cudnnSetStream", functions_->set_stream(handle_, stream));
+  cudnnHandle_t& handle = handles_.For(use);
+  if (DriverStatus opened = Open(handle); !opened.ok()) return opened;
+  DriverStatus set = functions_->ToStatus("cudnnSetStream", functions_->set_stream(handle, stream));
   if (!set.ok()) return set;
-  return FromHandle(plan)->Run(handle_, call);
+  return FromHandle(plan)->Run(handle, call);
 }
 
-DriverStatus Cudnn::Open() {
+DriverStatus Cudnn::Open(cudnnHandle_t& handle) {
+  if (handle != nullptr) return {};
   if (functions_ == nullptr) {
     auto functions = std::make_unique<CudnnFunctions>();
     DriverStatus opened = functions->Open();
     if (!opened.ok()) return opened;
     functions_ = std::move(functions);
   }
-  cudnnHandle_t handle = nullptr;
-  DriverStatus created = functions_->ToStatus("cudnnCreate", functions_->create(&handle));
-  if (created.ok()) handle_ = handle;
-  return created;
+  cudnnHandle_t created = nullptr;
+  DriverStatus status = functions_->ToStatus("cudnnCreate", functions_->create(&created));
+  if (status.ok()) handle = created;
+  return status;
 }
 
 }  // namespace acceld::cuda

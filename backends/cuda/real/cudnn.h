@@ -5,10 +5,12 @@
 #include <cudnn.h>
 
 #include <memory>
+#include <utility>
 
 #include "backends/core/mutex.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/real/cudnn_functions.h"
+#include "backends/cuda/real/stream_use.h"
 
 namespace acceld::cuda {
 
@@ -16,7 +18,9 @@ namespace acceld::cuda {
 // the first plan. Thread-safe. Plans are destroyed before it.
 class Cudnn {
  public:
-  Cudnn() = default;
+  // With cuDNN's functions, or, for null, those that are found when they are first needed.
+  explicit Cudnn(std::unique_ptr<const CudnnFunctions> functions = nullptr)
+      : functions_(std::move(functions)) {}
   ~Cudnn();
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
@@ -24,16 +28,18 @@ class Cudnn {
   // As Driver's.
   DriverResult<ConvolutionPlan> PlanConvolution(const ConvolutionKey& key);
   void DestroyConvolution(ConvolutionHandle plan);
-  DriverStatus RunConvolution(cudaStream_t stream, ConvolutionHandle plan,
+  DriverStatus RunConvolution(cudaStream_t stream, StreamUse use, ConvolutionHandle plan,
                               const ConvolutionCall& call);
+  // Comes before a capture: where there was a plan, makes what captures need, which takes memory.
+  DriverStatus PrepareCapture();
 
  private:
-  DriverStatus Open() ACCELD_REQUIRES(mutex_);
+  DriverStatus Open(cudnnHandle_t& handle) ACCELD_REQUIRES(mutex_);
 
-  // The stream is set for a call, in the one handle.
+  // The stream is set for a call.
   Mutex mutex_;
   std::unique_ptr<const CudnnFunctions> functions_ ACCELD_GUARDED_BY(mutex_);
-  cudnnHandle_t handle_ ACCELD_GUARDED_BY(mutex_) = nullptr;
+  HandlePerUse<cudnnHandle_t> handles_ ACCELD_GUARDED_BY(mutex_);
 };
 
 }  // namespace acceld::cuda

@@ -37,7 +37,8 @@ TEST(SharedLibraryTest, FindsFunctionsAndSaysWhichIsMissing) {
 // Whether there is a card or not; a product without elements does nothing on one.
 TEST(CublasTest, HasEveryFunction) {
   Cublas cublas;
-  const DriverStatus status = cublas.Gemm(nullptr, GemmCall{.lda = 1, .ldb = 1, .ldc = 1}, 0);
+  const DriverStatus status =
+      cublas.Gemm(nullptr, StreamUse::kRun, GemmCall{.lda = 1, .ldb = 1, .ldc = 1}, 0);
   if (status.code == DriverCode::kMissing) GTEST_SKIP() << status.detail;
   EXPECT_THAT(status.call, testing::StartsWith(status.ok() ? "" : "cublas"));
 }
