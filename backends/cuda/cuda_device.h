@@ -26,6 +26,9 @@ DeviceInfo Limited(DeviceInfo card, const CudaOptions& options);
 // work, and every call that needs the card, is a device error with the reason DEVICE_LOST that
 // names what ran.
 //
+// Whatever thread calls it has the card as its current one (cudaSetDevice) from then on: a program
+// that calls CUDA itself on several cards sets its own again.
+//
 // Workspace counts from when its op is submitted until that is done. Where the workspace of ops of
 // several queues takes more of the card than the limit leaves beside the allocations, the later
 // ones wait for the card; out of memory is only what does not fit beside the allocations. What has

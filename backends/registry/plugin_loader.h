@@ -27,6 +27,8 @@ struct LoadedPlugin {
 // For each kind of GPU, loads the plugin libacceld_KIND.so from the first of `folders` that has it,
 // and registers its devices, with `options` of that kind or the defaults. A plugin that cannot be
 // loaded is registered as not available, with the reason. Registry::ProbeAll is to follow.
+//
+// Devices may change what a thread that calls them has set; see backends/cuda/cuda_device.h.
 std::vector<LoadedPlugin> RegisterPlugins(const std::vector<std::string>& folders,
                                           Registry& registry,
                                           const std::map<BackendKind, PluginOptions>& options = {});

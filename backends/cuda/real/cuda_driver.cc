@@ -42,6 +42,7 @@ class CudaDriver final : public Driver {
 
   ~CudaDriver() override {
     if (!MakeCurrent().ok()) return;
+    const RelaxedCapture relaxed;
     if (pool_ != nullptr) (void)cudaMemPoolDestroy(pool_);
     // The libraries' destructors, which follow, are for this card as well.
   }
@@ -59,12 +60,13 @@ class CudaDriver final : public Driver {
                   info_.compute_capability_major, info_.compute_capability_minor, kMinMajor)};
     }
     // Makes the primary context.
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    if (pool_ != nullptr) return {};
-    if (DriverStatus status = virtual_memory_.Open(info_.ordinal); !status.ok()) return status;
-    DriverStatus status = ToDriverStatus("cub::PtxVersion", PrepareReductions());
-    if (!status.ok()) return status;
-    return MakePool();
+    return OnCard([&]() -> DriverStatus {
+      if (pool_ != nullptr) return {};
+      if (DriverStatus status = virtual_memory_.Open(info_.ordinal); !status.ok()) return status;
+      DriverStatus prepared = ToDriverStatus("cub::PtxVersion", PrepareReductions());
+      if (!prepared.ok()) return prepared;
+      return MakePool();
+    });
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -76,9 +78,9 @@ class CudaDriver final : public Driver {
     DriverStatus status =
         Call("cudaMemGetInfo", [&] { return cudaMemGetInfo(&free_bytes, &total_bytes); });
     if (!status.ok()) return {.status = std::move(status)};
-    status = ToDriverStatus(
-        "cudaMemPoolGetAttribute",
-        cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &pool_bytes));
+    status = Call("cudaMemPoolGetAttribute", [&] {
+      return cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &pool_bytes);
+    });
     return {
         .status = std::move(status),
         .value = {.total_bytes = total_bytes, .free_bytes = free_bytes, .pool_bytes = pool_bytes}};
@@ -123,52 +125,45 @@ class CudaDriver final : public Driver {
   std::uint64_t ShareableGranularity() const override { return virtual_memory_.granularity(); }
 
   DriverResult<MemoryHandle> CreateMemory(std::uint64_t bytes) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
-    return virtual_memory_.CreateMemory(bytes);
+    return OnCard([&] { return virtual_memory_.CreateMemory(bytes); });
   }
 
   DriverResult<UniqueFd> ExportMemory(MemoryHandle memory) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
-    return virtual_memory_.ExportMemory(memory);
+    return OnCard([&] { return virtual_memory_.ExportMemory(memory); });
   }
 
   DriverResult<MemoryHandle> ImportMemory(int descriptor) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
-    return virtual_memory_.ImportMemory(descriptor);
+    return OnCard([&] { return virtual_memory_.ImportMemory(descriptor); });
   }
 
   DriverStatus ReleaseMemory(MemoryHandle memory) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return virtual_memory_.ReleaseMemory(memory);
+    return OnCard([&] { return virtual_memory_.ReleaseMemory(memory); });
   }
 
   DriverResult<std::byte*> ReserveAddresses(std::uint64_t bytes) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
-    return virtual_memory_.ReserveAddresses(bytes);
+    return OnCard([&] { return virtual_memory_.ReserveAddresses(bytes); });
   }
 
   DriverStatus FreeAddresses(std::byte* address, std::uint64_t bytes) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return virtual_memory_.FreeAddresses(address, bytes);
+    return OnCard([&] { return virtual_memory_.FreeAddresses(address, bytes); });
   }
 
   DriverStatus MapMemory(std::byte* address, std::uint64_t bytes, MemoryHandle memory) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return virtual_memory_.MapMemory(address, bytes, memory);
+    return OnCard([&] { return virtual_memory_.MapMemory(address, bytes, memory); });
   }
 
   DriverStatus SetAccess(std::byte* address, std::uint64_t bytes) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return virtual_memory_.SetAccess(address, bytes);
+    return OnCard([&] { return virtual_memory_.SetAccess(address, bytes); });
   }
 
   DriverStatus UnmapMemory(std::byte* address, std::uint64_t bytes) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    // Which may wait for the device.
-    device_waits_.Begin();
-    DriverStatus status = virtual_memory_.UnmapMemory(address, bytes);
-    device_waits_.End();
-    return status;
+    return OnCard([&] {
+      // Which may wait for the device.
+      device_waits_.Begin();
+      DriverStatus status = virtual_memory_.UnmapMemory(address, bytes);
+      device_waits_.End();
+      return status;
+    });
   }
 
   DriverResult<StreamHandle> CreateStream(int priority) override {
@@ -181,8 +176,9 @@ class CudaDriver final : public Driver {
     // To CUDA less is more; 0 is in the middle, so that there is something below it.
     const int middle = (least + greatest) / 2;
     const int wanted = std::clamp(middle - std::clamp(priority, -100, 100), greatest, least);
-    status = ToDriverStatus("cudaStreamCreateWithPriority",
-                            cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, wanted));
+    status = Call("cudaStreamCreateWithPriority", [&] {
+      return cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, wanted);
+    });
     return {.status = std::move(status), .value = ToHandle<StreamHandle>(stream)};
   }
 
@@ -191,10 +187,7 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Synchronize(StreamHandle stream) override {
-    return Call("cudaStreamSynchronize", [&] {
-      const RelaxedCapture relaxed;
-      return cudaStreamSynchronize(ToCuda(stream));
-    });
+    return Call("cudaStreamSynchronize", [&] { return cudaStreamSynchronize(ToCuda(stream)); });
   }
 
   DriverStatus SynchronizeAll() override {
@@ -219,10 +212,7 @@ class CudaDriver final : public Driver {
   }
 
   DriverStatus Query(EventHandle event) override {
-    return Call("cudaEventQuery", [&] {
-      const RelaxedCapture relaxed;
-      return cudaEventQuery(ToCuda(event));
-    });
+    return Call("cudaEventQuery", [&] { return cudaEventQuery(ToCuda(event)); });
   }
 
   DriverStatus Wait(StreamHandle stream, EventHandle event) override {
@@ -273,15 +263,15 @@ class CudaDriver final : public Driver {
   std::uint64_t GemmWorkspaceBytes() const override { return gemm_workspace_bytes_; }
 
   DriverStatus Gemm(StreamHandle stream, const GemmCall& call) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    const DriverResult<StreamUse> use = UseOf(stream);
-    if (!use.ok()) return use.status;
-    return cublas_.Gemm(ToCuda(stream), use.value, call, gemm_workspace_bytes_);
+    return OnCard([&] {
+      const DriverResult<StreamUse> use = UseOf(stream);
+      if (!use.ok()) return use.status;
+      return cublas_.Gemm(ToCuda(stream), use.value, call, gemm_workspace_bytes_);
+    });
   }
 
   DriverResult<ConvolutionPlan> PlanConvolution(const ConvolutionKey& key) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return {.status = std::move(status)};
-    return cudnn_.PlanConvolution(key);
+    return OnCard([&] { return cudnn_.PlanConvolution(key); });
   }
 
   DriverStatus DestroyConvolution(ConvolutionHandle plan) override {
@@ -292,16 +282,19 @@ class CudaDriver final : public Driver {
 
   DriverStatus RunConvolution(StreamHandle stream, ConvolutionHandle plan,
                               const ConvolutionCall& call) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    const DriverResult<StreamUse> use = UseOf(stream);
-    if (!use.ok()) return use.status;
-    return cudnn_.RunConvolution(ToCuda(stream), use.value, plan, call);
+    return OnCard([&] {
+      const DriverResult<StreamUse> use = UseOf(stream);
+      if (!use.ok()) return use.status;
+      return cudnn_.RunConvolution(ToCuda(stream), use.value, plan, call);
+    });
   }
 
   DriverStatus BeginCapture(StreamHandle stream) override {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    if (DriverStatus status = cublas_.PrepareCapture(); !status.ok()) return status;
-    if (DriverStatus status = cudnn_.PrepareCapture(); !status.ok()) return status;
+    DriverStatus prepared = OnCard([&] {
+      DriverStatus status = cublas_.PrepareCapture();
+      return status.ok() ? cudnn_.PrepareCapture() : status;
+    });
+    if (!prepared.ok()) return prepared;
     captures_.Begin();
     DriverStatus status = Call("cudaStreamBeginCapture", [&] {
       // Relaxed: what a library or a kernel does when it is first used, such as to load its code,
@@ -319,7 +312,8 @@ class CudaDriver final : public Driver {
     captures_.End();
     if (!status.ok()) return {.status = std::move(status)};
     cudaGraphExec_t executable = nullptr;
-    status = ToDriverStatus("cudaGraphInstantiate", cudaGraphInstantiate(&executable, graph, 0));
+    status =
+        Call("cudaGraphInstantiate", [&] { return cudaGraphInstantiate(&executable, graph, 0); });
     (void)cudaGraphDestroy(graph);
     return {.status = std::move(status), .value = ToHandle<GraphHandle>(executable)};
   }
@@ -338,11 +332,18 @@ class CudaDriver final : public Driver {
     return ToDriverStatus("cudaSetDevice", cudaSetDevice(info_.ordinal));
   }
 
+  // What `function` returns, a DriverStatus or a DriverResult, which makes calls for this card.
+  template <typename Function>
+  auto OnCard(Function&& function) -> decltype(function()) {
+    if (DriverStatus status = MakeCurrent(); !status.ok()) return {std::move(status)};
+    const RelaxedCapture relaxed;
+    return function();
+  }
+
   // Calls CUDA's function `name` for this card.
   template <typename Function>
   DriverStatus Call(const char* name, Function&& function) {
-    if (DriverStatus status = MakeCurrent(); !status.ok()) return status;
-    return ToDriverStatus(name, function());
+    return OnCard([&] { return ToDriverStatus(name, function()); });
   }
 
   static DriverResult<StreamUse> UseOf(StreamHandle stream) {

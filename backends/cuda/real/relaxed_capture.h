@@ -1,4 +1,4 @@
-// Asking for work while somebody else's stream captures.
+// Calls of CUDA while somebody else's stream captures.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,7 +7,9 @@ namespace acceld::cuda {
 
 // While it lives, this thread may make calls that another user of CUDA in this process forbids all
 // threads by capturing a stream (cudaStreamCaptureModeGlobal, the default). Such a call would fail
-// for no fault of the work that it asks for, and end that capture. The thread's card is set before.
+// for no fault of ours, and end that capture. Which calls these are, CUDA says of few: those that
+// may wait or allocate, or load a kernel's code, are. Takes two exchanges of a value of the thread.
+// The thread's card is set before.
 class RelaxedCapture {
  public:
   RelaxedCapture() : exchanged_(cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess) {
