@@ -36,15 +36,22 @@ absl::Status DeviceMemory::Init() {
   return absl::OkStatus();
 }
 
-bool DeviceMemory::IsWithinBudget() const {
-  const std::uint64_t limit_bytes = budget_.limit_bytes();
-  if (budget_.used_bytes() <= limit_bytes) return true;
+bool DeviceMemory::TakesTooMuch() const {
   const DriverResult<OpenableMemory::Usage> usage = openable_.Measure();
-  return !usage.ok() || usage.value.card.pool_bytes + usage.value.allocated_bytes <= limit_bytes;
+  return usage.ok() &&
+         usage.value.card.pool_bytes + usage.value.allocated_bytes > budget_.limit_bytes();
+}
+
+bool DeviceMemory::IsWithinBudget() const {
+  return budget_.used_bytes() <= budget_.limit_bytes() || !TakesTooMuch();
 }
 
 void DeviceMemory::KeepToBudget() {
-  if (!IsWithinBudget() && driver_.SynchronizeAll().ok()) (void)driver_.TrimPool();
+  if (!IsWithinBudget()) GiveBackUnused();
+}
+
+void DeviceMemory::GiveBackUnused() {
+  if (WaitForFrees().ok()) (void)driver_.TrimPool();
 }
 
 DriverStatus DeviceMemory::WaitForFrees() {
@@ -108,7 +115,8 @@ absl::StatusOr<std::byte*> DeviceMemory::AllocateOpenable(std::uint64_t bytes) {
   ACCELD_RETURN_IF_ERROR(Reserve(taken_bytes));
   absl::StatusOr<std::byte*> data = AllocateZeroedOpenable(taken_bytes);
   if (data.ok()) {
-    KeepToBudget();
+    // It takes nothing of what the pool keeps.
+    if (TakesTooMuch()) GiveBackUnused();
   } else {
     budget_.Release(taken_bytes);
   }

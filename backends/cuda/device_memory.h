@@ -61,8 +61,8 @@ class DeviceMemory {
   // taken of the card; what is only counted, since the host has not seen yet that its work is done,
   // is not.
   bool IsWithinBudget() const;
-  // To be called after an allocation. Where too much is taken, waits for what runs, whose workspace
-  // goes back then.
+  // To be called after an allocation of the pool. Where too much is taken, waits for what runs,
+  // whose workspace goes back then.
   void KeepToBudget();
 
   // Of the budget; what the pool keeps unused counts as free, what others have of the card does
@@ -78,6 +78,10 @@ class DeviceMemory {
 
  private:
   absl::Status Reserve(std::uint64_t bytes);
+  // Whether more is taken of the card than the budget has.
+  bool TakesTooMuch() const;
+  // Has the pool give back what it does not need; waits for what runs.
+  void GiveBackUnused();
   absl::Status OutOfCard(std::uint64_t bytes) const;
   absl::StatusOr<std::byte*> AllocateZeroed(std::uint64_t bytes);
   absl::StatusOr<std::byte*> AllocateZeroedOpenable(std::uint64_t bytes);

@@ -22,8 +22,7 @@ namespace {
 // The oldest architecture that there is machine code for (bazel/cuda.bzl).
 constexpr int kMinMajor = 8;
 
-// The pool keeps up to this part of the card's memory unused; what is beyond goes back to the card
-// when its streams are idle.
+// The pool keeps up to this part of what it may use.
 constexpr std::uint64_t kKeptPart = 8;
 
 cudaStream_t ToCuda(StreamHandle stream) { return reinterpret_cast<cudaStream_t>(stream); }
@@ -37,8 +36,10 @@ Handle ToHandle(Pointer pointer) {
 
 class CudaDriver final : public Driver {
  public:
-  explicit CudaDriver(const DeviceInfo& info)
-      : info_(info), gemm_workspace_bytes_(Cublas::WorkspaceBytes(info.compute_capability_major)) {}
+  CudaDriver(const DeviceInfo& info, std::uint64_t memory_limit_bytes)
+      : info_(info),
+        kept_bytes_(KeptBytes(info, memory_limit_bytes)),
+        gemm_workspace_bytes_(Cublas::WorkspaceBytes(info.compute_capability_major)) {}
 
   ~CudaDriver() override {
     if (!MakeCurrent().ok()) return;
@@ -370,7 +371,7 @@ class CudaDriver final : public Driver {
     DriverStatus status =
         ToDriverStatus("cudaMemPoolCreate", cudaMemPoolCreate(&pool, &properties));
     if (!status.ok()) return status;
-    std::uint64_t kept_bytes = info_.total_memory_bytes / kKeptPart;
+    std::uint64_t kept_bytes = kept_bytes_;
     status =
         ToDriverStatus("cudaMemPoolSetAttribute",
                        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept_bytes));
@@ -383,6 +384,7 @@ class CudaDriver final : public Driver {
   }
 
   const DeviceInfo info_;
+  const std::uint64_t kept_bytes_;
   const std::uint64_t gemm_workspace_bytes_;
   VirtualMemory virtual_memory_;
   cudaMemPool_t pool_ = nullptr;
@@ -397,8 +399,14 @@ class CudaDriver final : public Driver {
 
 }  // namespace
 
-std::unique_ptr<Driver> MakeCudaDriver(const DeviceInfo& info) {
-  return std::make_unique<CudaDriver>(info);
+std::unique_ptr<Driver> MakeCudaDriver(const DeviceInfo& info, std::uint64_t memory_limit_bytes) {
+  return std::make_unique<CudaDriver>(info, memory_limit_bytes);
+}
+
+std::uint64_t KeptBytes(const DeviceInfo& info, std::uint64_t memory_limit_bytes) {
+  const std::uint64_t total_bytes = info.total_memory_bytes;
+  return (memory_limit_bytes == 0 ? total_bytes : std::min(total_bytes, memory_limit_bytes)) /
+         kKeptPart;
 }
 
 }  // namespace acceld::cuda

@@ -26,8 +26,9 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int ordinal, const PluginOpti
     return InvalidArgument(
         fmt::format("There is no cuda device {}; there are {}.", ordinal, cards.size()));
   }
-  return MakeCudaDevice(MakeCudaDriver(cards[static_cast<std::size_t>(ordinal)]),
-                        OptionsFor(options));
+  return MakeCudaDevice(
+      MakeCudaDriver(cards[static_cast<std::size_t>(ordinal)], options.memory_limit_bytes),
+      OptionsFor(options));
 }
 
 const Plugin kPlugin{.kind = BackendKind::kCuda, .probe = &Probe, .make_device = &MakeDevice};

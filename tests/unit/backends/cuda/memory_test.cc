@@ -310,6 +310,22 @@ TEST_F(CudaMemoryLimitTest, WorkspaceOfOtherQueuesIsWaitedForBesideOpenableMemor
   device_->Release(openable, 8 * kMiB);
 }
 
+// Which takes nothing of what the pool keeps.
+TEST_F(CudaMemoryLimitTest, WhatThePoolKeepsGoesForOpenableMemory) {
+  device_->Release(Allocate(16 * kMiB), 16 * kMiB);
+  EXPECT_EQ(card_->pool_bytes(), 16 * kMiB);
+  std::byte* const openable = *device_->Allocate(16 * kMiB, {.openable = true});
+  EXPECT_EQ(card_->Memory().value.free_bytes, 48 * kMiB);
+  device_->Release(openable, 16 * kMiB);
+}
+
+TEST_F(CudaMemoryLimitTest, WhatThePoolKeepsStaysWhereBothAreWithinTheLimit) {
+  device_->Release(Allocate(8 * kMiB), 8 * kMiB);
+  std::byte* const openable = *device_->Allocate(8 * kMiB, {.openable = true});
+  EXPECT_EQ(card_->calls("TrimPool"), 0);
+  device_->Release(openable, 8 * kMiB);
+}
+
 // ---- Where a program that was run once keeps its graph ----
 
 class CudaMemoryOfGraphsTest : public CudaMemoryLimitTest {

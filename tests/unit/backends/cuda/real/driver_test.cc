@@ -66,6 +66,13 @@ TEST(ReduceRowsTest, FailsWithoutACard) {
   EXPECT_NE(ReduceRows({.rows = 1, .length = 1}, nullptr), cudaSuccess);
 }
 
+TEST(CudaDriverTest, KeepsAPartOfWhatItMayUse) {
+  const DeviceInfo card{.total_memory_bytes = 800};
+  EXPECT_EQ(KeptBytes(card, 0), 100u);
+  EXPECT_EQ(KeptBytes(card, 80), 10u);
+  EXPECT_EQ(KeptBytes(card, 1000), 100u);
+}
+
 TEST(ExclusionTest, IsOfACardAndNotOfADriver) {
   EXPECT_EQ(&ExclusionOf(0), &ExclusionOf(0));
   EXPECT_NE(&ExclusionOf(0), &ExclusionOf(1));
