@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "backends/core/values.h"
@@ -47,7 +48,8 @@ struct DeviceInfo {
   int compute_capability_major = 0;
   int compute_capability_minor = 0;
   std::uint64_t total_memory_bytes = 0;
-  std::uint64_t free_memory_bytes = 0;
+  // Not known of a card before it is initialized: others may use it, and only its context tells.
+  std::optional<std::uint64_t> free_memory_bytes{};
   MemoryKind memory_kind = MemoryKind::kHost;
   Capabilities capabilities{};
 

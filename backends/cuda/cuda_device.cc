@@ -166,7 +166,6 @@ class CudaDevice final : public Device {
 DeviceInfo Limited(DeviceInfo card, const CudaOptions& options) {
   if (options.memory_limit_bytes == 0) return card;
   card.total_memory_bytes = std::min(card.total_memory_bytes, options.memory_limit_bytes);
-  card.free_memory_bytes = std::min(card.free_memory_bytes, card.total_memory_bytes);
   return card;
 }
 

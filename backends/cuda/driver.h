@@ -151,7 +151,7 @@ class Driver {
   // needs it.
   virtual DriverStatus Init() = 0;
 
-  // Known without Init. free_memory_bytes is that of when the card was looked at.
+  // Known without Init, but for free_memory_bytes; see Memory().
   virtual const DeviceInfo& info() const = 0;
 
   // ---- Memory ----

@@ -49,13 +49,14 @@ Example: the backends that can be used
 
 constexpr char kDevices[] = R"(accelctl [FLAGS] devices
 
-Shows a table of the devices: kind and number, name, memory in all and what of it no
-session has allocated, where the memory is, compute capability and UUID. Opens no session.
+Shows a table of the devices: kind and number, name, memory in all and what of it is free,
+where the memory is, compute capability and UUID. What is free of a card that no session has
+used yet is not known. Opens no session.
 
 With --json: the response of acceld.v1.Compute.GetServerInfo, as of info.
 
 Example: the free bytes of each device
-  accelctl devices --json | jq -r '.devices[] | .name + " " + .free_memory_bytes'
+  accelctl devices --json | jq -r '.devices[] | .name + " " + (.free_memory_bytes // "-")'
 )";
 
 constexpr char kSessions[] = R"(accelctl [FLAGS] sessions

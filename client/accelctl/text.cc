@@ -56,13 +56,18 @@ std::string Lines(const std::vector<std::pair<std::string, std::string>>& lines)
   return table.ToString().substr(1);  // Without the line of titles.
 }
 
+std::string FreeMemory(const v1::Device& device) {
+  if (!device.has_free_memory_bytes()) return "free not known until a session uses it";
+  return FormatBytes(device.free_memory_bytes()) + " free";
+}
+
 std::string DeviceLines(const v1::Device& device) {
   const v1::Capabilities& capabilities = device.capabilities();
   return Lines({
       {"  name", OrDash(device.name())},
       {"  uuid", OrDash(device.uuid())},
-      {"  memory", fmt::format("{} {}, {} free", FormatBytes(device.total_memory_bytes()),
-                               device.memory_kind(), FormatBytes(device.free_memory_bytes()))},
+      {"  memory", fmt::format("{} {}, {}", FormatBytes(device.total_memory_bytes()),
+                               device.memory_kind(), FreeMemory(device))},
       {"  compute capability", ComputeCapability(device)},
       {"  capabilities", CapabilitiesText(capabilities)},
       {"  block",
@@ -129,8 +134,8 @@ std::string DevicesText(const v1::ServerInfo& info) {
                {.title = "UUID"}});
   for (const v1::Device& device : info.devices()) {
     table.AddRow({DeviceId(device), OrDash(device.name()), FormatBytes(device.total_memory_bytes()),
-                  FormatBytes(device.free_memory_bytes()), device.memory_kind(),
-                  ComputeCapability(device), OrDash(device.uuid())});
+                  device.has_free_memory_bytes() ? FormatBytes(device.free_memory_bytes()) : "-",
+                  device.memory_kind(), ComputeCapability(device), OrDash(device.uuid())});
   }
   return table.ToString();
 }

@@ -1,5 +1,6 @@
 #include "proto/wire/device_wire.h"
 
+#include <optional>
 #include <string_view>
 
 #include "proto/wire/utf8.h"
@@ -42,7 +43,11 @@ void ToWire(const DeviceInfo& info, v1::Device& wire) {
   wire.set_compute_capability_major(info.compute_capability_major);
   wire.set_compute_capability_minor(info.compute_capability_minor);
   wire.set_total_memory_bytes(info.total_memory_bytes);
-  wire.set_free_memory_bytes(info.free_memory_bytes);
+  if (info.free_memory_bytes) {
+    wire.set_free_memory_bytes(*info.free_memory_bytes);
+  } else {
+    wire.clear_free_memory_bytes();
+  }
   wire.set_memory_kind(std::string(Name(info.memory_kind)));
   ToWire(info.capabilities, *wire.mutable_capabilities());
 }
@@ -55,7 +60,8 @@ DeviceInfo FromWire(const v1::Device& wire) {
           .compute_capability_major = wire.compute_capability_major(),
           .compute_capability_minor = wire.compute_capability_minor(),
           .total_memory_bytes = wire.total_memory_bytes(),
-          .free_memory_bytes = wire.free_memory_bytes(),
+          .free_memory_bytes =
+              wire.has_free_memory_bytes() ? std::optional(wire.free_memory_bytes()) : std::nullopt,
           .memory_kind = Parse<MemoryKind>(wire.memory_kind()).value_or(MemoryKind{}),
           .capabilities = wire.has_capabilities() ? FromWire(wire.capabilities()) : Capabilities{}};
 }

@@ -72,7 +72,8 @@ class DevicePool {
   // Every backend there is. One whose devices have all failed is not available.
   std::vector<DescribedBackend> Backends() const;
 
-  // Every available device that has not failed, with its free memory as of now.
+  // Every available device that has not failed, with its free memory as of now where a session has
+  // asked for it; before, a card's is not known.
   std::vector<Described> Devices() const;
 
  private:

@@ -131,6 +131,10 @@ std::uint64_t ConformanceTest::FreeMemorySlackBytes() const {
   return on_card ? kFreeMemorySlackBytes : 0;
 }
 
+std::uint64_t ConformanceTest::FreeMemoryBytes() {
+  return backend_->devices().at(0).free_memory_bytes.value();
+}
+
 Address ConformanceTest::Alloc(std::uint64_t bytes) {
   const absl::StatusOr<Address> address = backend_->Alloc(bytes);
   EXPECT_TRUE(IsOk(address)) << bytes << " bytes";

@@ -67,6 +67,8 @@ class ConformanceTest : public testing::Test {
   void EndBackend() { backend_.reset(); }
   // 0 where the device is no real card.
   std::uint64_t FreeMemorySlackBytes() const;
+  // What is free on its device.
+  std::uint64_t FreeMemoryBytes();
 
   // Each of these fails the test, and returns a value that names nothing, where the call fails.
   Address Alloc(std::uint64_t bytes);

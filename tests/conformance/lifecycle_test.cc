@@ -72,7 +72,8 @@ TEST_F(LifecycleTest, DescribesItsDevices) {
     EXPECT_GE(device.ordinal, 0);
     EXPECT_TRUE(IsValid(device.memory_kind));
     EXPECT_GT(device.total_memory_bytes, 0u);
-    EXPECT_LE(device.free_memory_bytes, device.total_memory_bytes);
+    ASSERT_TRUE(device.free_memory_bytes.has_value());
+    EXPECT_LE(*device.free_memory_bytes, device.total_memory_bytes);
     EXPECT_GE(device.capabilities.warp_size, 1);
     EXPECT_GE(device.capabilities.max_threads_per_block, 1);
     EXPECT_GT(device.capabilities.max_shared_memory_per_block_bytes, 0);
@@ -93,7 +94,7 @@ TEST_F(LifecycleTest, DescribesACpuByTheHostProfile) {
 TEST_F(LifecycleTest, ShowsLessFreeMemoryWhileSomeIsAllocated) {
   const auto free_bytes = [&] {
     EXPECT_TRUE(IsOk(backend().Synchronize()));
-    return backend().devices().at(0).free_memory_bytes;
+    return FreeMemoryBytes();
   };
   constexpr std::uint64_t kBytes = 4 * kFreeMemorySlackBytes;
   const std::uint64_t before = free_bytes();

@@ -205,15 +205,14 @@ TEST_F(OpenTest, RefusesNothingAndTooMuchAndThenServesLess) {
 
 TEST_F(OpenTest, CountsInTheDevicesMemoryWhileItIsAllocated) {
   if (!OpensMemory()) return;
-  const auto free_bytes = [this] { return backend().devices().at(0).free_memory_bytes; };
   constexpr std::uint64_t kLargeBytes = 4 * kFreeMemorySlackBytes;
-  const std::uint64_t before = free_bytes();
+  const std::uint64_t before = FreeMemoryBytes();
   const absl::StatusOr<Address> address = AllocOpenable(kLargeBytes);
   ASSERT_TRUE(IsOk(address));
-  EXPECT_LE(free_bytes() + kLargeBytes, before + FreeMemorySlackBytes());
+  EXPECT_LE(FreeMemoryBytes() + kLargeBytes, before + FreeMemorySlackBytes());
   ASSERT_TRUE(IsOk(backend().Free(*address)));
   ASSERT_TRUE(IsOk(backend().Synchronize()));
-  const std::uint64_t after = free_bytes();
+  const std::uint64_t after = FreeMemoryBytes();
   EXPECT_GE(after + FreeMemorySlackBytes(), before);
   EXPECT_LE(after, before + FreeMemorySlackBytes());
 }

@@ -31,7 +31,6 @@ DeviceInfo DescribeCard(const cudaDeviceProp& properties, int ordinal, bool reac
       .compute_capability_major = properties.major,
       .compute_capability_minor = properties.minor,
       .total_memory_bytes = properties.totalGlobalMem,
-      .free_memory_bytes = properties.totalGlobalMem,
       .memory_kind = MemoryKind::kDevice,
       .capabilities = {.fp16 = capability >= 53,
                        .bf16 = capability >= 80,

@@ -41,7 +41,6 @@ FakeCudaDriver::FakeCudaDriver(FakeCudaOptions options) : options_(std::move(opt
   info_.name = "fake card";
   info_.compute_capability_major = 9;
   info_.total_memory_bytes = options_.memory_bytes;
-  info_.free_memory_bytes = options_.memory_bytes;
   info_.memory_kind = MemoryKind::kDevice;
   info_.capabilities = {.fp16 = true,
                         .bf16 = true,

@@ -187,7 +187,7 @@ TEST_F(LocalBackendTest, DescribesItsDevice) {
   const Address a = *backend_->Alloc(kBytes);
   const std::vector<DeviceInfo> devices = backend_->devices();
   ASSERT_EQ(devices.size(), 1u);
-  EXPECT_EQ(devices[0].total_memory_bytes - devices[0].free_memory_bytes, kBytes);
+  EXPECT_EQ(devices[0].total_memory_bytes - devices[0].free_memory_bytes.value(), kBytes);
   EXPECT_EQ(backend_->capabilities(), devices[0].capabilities);
   EXPECT_THAT(backend_->Free(a), IsOk());
 }

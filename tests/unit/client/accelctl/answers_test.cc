@@ -24,6 +24,7 @@ v1::ServerInfo SampleInfo() {
   device.set_ordinal(3);
   device.set_name("A processor");
   device.set_total_memory_bytes(3 << 20);
+  device.set_free_memory_bytes(0);
   device.set_memory_kind("host");
   device.mutable_capabilities()->set_bf16(true);
   device.mutable_capabilities()->set_async_copy(true);
@@ -68,6 +69,12 @@ TEST(InfoText, ShowsTheServerItsBackendsAndItsDevices) {
   EXPECT_THAT(text, HasSubstr("gemm, softmax\n"));
 }
 
+TEST(InfoText, SaysWhereNobodyKnowsWhatIsFree) {
+  v1::ServerInfo info = SampleInfo();
+  info.mutable_devices(0)->clear_free_memory_bytes();
+  EXPECT_THAT(InfoText(info, ""), HasSubstr("3.0 MiB host, free not known until a session uses"));
+}
+
 TEST(InfoText, ShowsWhetherTheDaemonDrains) {
   v1::ServerInfo info = SampleInfo();
   EXPECT_THAT(InfoText(info, ""), Not(HasSubstr("draining")));
@@ -79,6 +86,12 @@ TEST(DevicesText, HasALineForEachDevice) {
   EXPECT_EQ(DevicesText(SampleInfo()),
             "DEVICE  NAME          MEMORY  FREE  KIND OF MEMORY  COMPUTE CAPABILITY  UUID\n"
             "cpu:3   A processor  3.0 MiB   0 B  host                             -  -\n");
+}
+
+TEST(DevicesText, HasADashWhereNobodyKnowsWhatIsFree) {
+  v1::ServerInfo info = SampleInfo();
+  info.mutable_devices(0)->clear_free_memory_bytes();
+  EXPECT_THAT(DevicesText(info), HasSubstr("cpu:3   A processor  3.0 MiB     -  host"));
 }
 
 TEST(SessionsText, HasALineForEachSessionAndTheTotals) {

@@ -135,7 +135,7 @@ TEST_F(SelftestTest, AnErrorOfTheBackendIsAFailure) {
 }
 
 TEST_F(SelftestTest, LeavesNothingAllocated) {
-  const std::uint64_t free_before = cpu_.devices()[0].free_memory_bytes;
+  const auto free_before = cpu_.devices()[0].free_memory_bytes;
   AnsweringBackend failing(cpu_, DeviceError("The device is on fire."));
   for (const SelftestCase& test : SelftestCases()) {
     RunCase(cpu_, test);

@@ -91,6 +91,19 @@ TEST(DeviceFromWireTest, WithoutCapabilitiesHasTheDefaultProfile) {
   EXPECT_EQ(FromWire(v1::Device()).capabilities, Capabilities());
 }
 
+TEST(DeviceWireTest, FreeMemoryThatNobodyKnowsIsNotSet) {
+  v1::Device wire = Parsed(kText);
+  DeviceInfo info = kInfo;
+  info.free_memory_bytes.reset();
+  ToWire(info, wire);
+  EXPECT_FALSE(wire.has_free_memory_bytes());
+  EXPECT_EQ(FromWire(wire), info);
+  info.free_memory_bytes = 0;
+  ToWire(info, wire);
+  EXPECT_TRUE(wire.has_free_memory_bytes());
+  EXPECT_EQ(FromWire(wire), info);
+}
+
 TEST(DeviceFromWireTest, UnknownKindsAreNotValid) {
   for (const char* name : {"", "opencl", "invalid"}) {
     v1::Device wire = Parsed(kText);

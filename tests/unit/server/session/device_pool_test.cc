@@ -170,6 +170,7 @@ TEST_F(DevicePoolTest, DescribesDevicesWithTheirFreeMemoryOnceTheyAreMade) {
   EXPECT_EQ(devices[0].info.free_memory_bytes, choice.device->memory().free_bytes);
   EXPECT_TRUE(devices[0].supported_ops.all());
   EXPECT_TRUE(devices[1].supported_ops.none());
+  EXPECT_EQ(devices[1].info.free_memory_bytes, std::nullopt);
   choice.device->Release(data, 256);
 }
 
