@@ -79,11 +79,14 @@ absl::Status CheckGemm(Device& device, std::int64_t size) {
     const double error =
         std::abs(static_cast<double>(arrays[2][i]) - static_cast<double>(expected[2][i]));
     if (error <= kTolerance<T>) continue;  // Not taken for a NaN either.
+    const bool by_openblas = device.info().kind == BackendKind::kCpu;
     return DeviceError(fmt::format(
-        "{} device {} ({}) computes a gemm of {} wrong: element {} is {}, expected {}. On some "
-        "processors the environment variable OPENBLAS_CORETYPE has to be set.",
+        "{} device {} ({}) computes a gemm of {} wrong: element {} is {}, expected {}.{}",
         Name(device.info().kind), device.info().ordinal, device.info().name, Name(gemm.type), i,
-        arrays[2][i], expected[2][i]));
+        arrays[2][i], expected[2][i],
+        by_openblas
+            ? " On some processors the environment variable OPENBLAS_CORETYPE has to be set."
+            : ""));
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,6 @@
 // What the cuda device needs of CUDA and its libraries for one card, and nothing more: the calls of
 // CUDA's runtime, of CUB, cuBLAS and cuDNN behind one interface, so that all that decides anything
-// is built and tested without a GPU (tests/testing/fake_cuda_driver.h).
+// is built and tested without a GPU (tests/testing/cuda/fake_cuda_driver.h).
 //
 // Work is asynchronous and in the order of its stream. Whoever calls has checked everything: sizes
 // are not 0, pointers are device memory unless they are said to be the host's.

@@ -100,6 +100,7 @@ class CudaPlugin(unittest.TestCase):
         _, log = self.info(f"{PLUGINS}/two_devices")
         self.assertIn("found devices by a plugin", log)
         self.assertIn("cuda device 0 (test card) computes a gemm of f32 wrong", log)
+        self.assertNotIn("OPENBLAS_CORETYPE", log)
         self.assertIn("cpu device 0: chosen", log)
 
     def test_a_card_without_its_libraries(self):

@@ -1,5 +1,7 @@
 #include "backends/cuda/real/cudnn_functions.h"
 
+#include <cuda_runtime_api.h>
+
 #include "backends/cuda/real/shared_library.h"
 #include "fmt/format.h"
 
@@ -7,8 +9,9 @@ namespace acceld::cuda {
 
 DriverStatus CudnnFunctions::Open() {
   SharedLibrary library;
-  DriverStatus status = library.Open(fmt::format("libcudnn.so.{}", CUDNN_MAJOR),
-                                     fmt::format("cuDNN {} for CUDA 13", CUDNN_MAJOR));
+  DriverStatus status =
+      library.Open(fmt::format("libcudnn.so.{}", CUDNN_MAJOR),
+                   fmt::format("cuDNN {} for CUDA {}", CUDNN_MAJOR, CUDART_VERSION / 1000));
   const auto find = [&](const char* name, auto*& function) {
     if (status.ok()) status = library.Find(name, function);
   };
