@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 import host
 import report
@@ -118,6 +119,7 @@ def look_around(manifest):
 
 
 def main(arguments):
+    started = time.monotonic()
     options = parse(arguments)
     # So that what runs is ended, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
@@ -147,7 +149,7 @@ def main(arguments):
     }
     print(report.heading(run), flush=True)
     runner = steps.Runner(ROOT, options.out, environment, found.sanitizer, options.quick)
-    run["steps"] = runner.run_all(options.steps)
+    run["steps"] = runner.run_all(options.steps, started + steps.TOTAL_S)
     run["figures"] = report.judge(runner.figures)
     text = report.text(run)
     print("\n" + text, end="", flush=True)
