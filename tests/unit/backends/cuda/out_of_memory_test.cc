@@ -53,7 +53,12 @@ class CudaOutOfMemoryTest : public CudaDeviceTest {
 };
 
 class CudaOutOfMemoryIn : public CudaOutOfMemoryTest,
-                          public testing::WithParamInterface<const char*> {};
+                          public testing::WithParamInterface<const char*> {
+ protected:
+  // An op is submitted again from its beginning, by the thread that may wait, where this call fails
+  // twice; but a convolution without a plan comes from that thread already.
+  bool comes_twice() const { return !std::string_view(GetParam()).ends_with("Convolution"); }
+};
 
 TEST_P(CudaOutOfMemoryIn, TheCallIsMadeAgainAfterThePoolIsTrimmed) {
   Starve(GetParam(), 1);
@@ -62,17 +67,17 @@ TEST_P(CudaOutOfMemoryIn, TheCallIsMadeAgainAfterThePoolIsTrimmed) {
 }
 
 TEST_P(CudaOutOfMemoryIn, WhereThatDoesNotHelpTheOpFailsAndTheNextOneRuns) {
-  Starve(GetParam(), 2);
+  Starve(GetParam(), comes_twice() ? 4 : 2);
   EXPECT_THAT(Run(OpOf(GetParam())),
               IsStatus(absl::StatusCode::kResourceExhausted, "cudaErrorMemory (full)"));
-  EXPECT_EQ(card_->calls("TrimPool"), 1);
+  EXPECT_EQ(card_->calls("TrimPool"), comes_twice() ? 2 : 1);
   EXPECT_THAT(Run(OpOf(GetParam())), IsOk());
 }
 
 TEST_P(CudaOutOfMemoryIn, GraphsGoForIt) {
   const auto program = device_->MakeProgram({Product(), Product()});
   EXPECT_THAT(Run(program.get()), IsOk());
-  Starve(GetParam(), 3);
+  Starve(GetParam(), comes_twice() ? 5 : 3);
   EXPECT_THAT(Run(OpOf(GetParam())), IsOk());
   EXPECT_EQ(card_->calls("DestroyGraph"), 1);
 }
