@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "backends/cpu/ops/matrix_product.h"
+
 namespace acceld::cpu {
 
 // C[i, j] = alpha (sum over l of A[i, l] B[l, j]) + beta C[i, j] for [m, k] x [k, n] -> [m, n].
@@ -11,7 +13,7 @@ namespace acceld::cpu {
 // c[i + j * ldc]. C is not read for beta 0.
 template <typename T>
 struct KernelProduct {
-  // At least KernelLanes<T>().
+  // At least LeastKernelRows<T>().
   std::int64_t m;
   std::int64_t n;
   // At least 1.
@@ -25,20 +27,20 @@ struct KernelProduct {
   T beta;
   T* c;
   std::int64_t ldc;
-  // How far behind the operands those of a product lie that is computed next, in elements: they are
-  // fetched meanwhile. 0 where nothing needs to be.
-  std::int64_t next_a = 0;
-  std::int64_t next_b = 0;
-  std::int64_t next_c = 0;
 };
 
-// How many elements this processor's vectors have, for T float or double.
+// How many elements this processor's longest vectors have, for T float or double.
 template <typename T>
 std::int64_t KernelLanes();
 
-// In the calling thread. Each element is summed up in the order of l, and sums of 512 each are
-// added up.
+// How many its shortest have that are worth a kernel.
 template <typename T>
-void RunKernel(const KernelProduct<T>& product);
+std::int64_t LeastKernelRows();
+
+// Computes `count` products, `product` and those `strides` behind it, in the calling thread. Each
+// element is summed up in the order of l, and sums of 512 each are added up.
+template <typename T>
+void RunKernel(const KernelProduct<T>& product, const ProductStrides& strides = {},
+               std::int64_t count = 1);
 
 }  // namespace acceld::cpu

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/openblas_core.h"
 #include "backends/cpu/ops/small_kernels.h"
+#include "backends/cpu/ops/transpose_columns.h"
 
 namespace acceld::cpu {
 namespace {
@@ -14,6 +15,11 @@ constexpr std::int64_t kTinyMultiplications = 128;
 // Beyond so many, libraries copy their operands to where they are read faster.
 constexpr double kMostMultiplications = 100.0 * 100 * 100;
 constexpr std::int64_t kMaxDepth = 512;
+
+// A transposed A of up to so many elements is copied to where a column lies in one piece. That pays
+// from so many columns of C on.
+constexpr std::int64_t kMaxCopied = 10 * 1024;
+constexpr std::int64_t kLeastColumnsOfCopied = 20;
 
 // Of fewer columns a tile has too few sums to keep the processor busy.
 constexpr std::int64_t kLeastColumns = 8;
@@ -33,25 +39,24 @@ bool IsTiny(const MatrixProduct<T>& p) {
   return Multiplications(p) <= kTinyMultiplications;
 }
 
-// For a processor it does not know OpenBLAS has products without AVX.
+// For a processor it does not know OpenBLAS has products without AVX. For others one product by
+// itself is as fast by OpenBLAS, unless A is transposed.
 bool KnowsOpenBlasProcessor() {
   static const bool knows = BetterOpenBlasCore(OpenBlasCore()).empty();
   return knows;
-}
-
-// One product by itself is as fast by OpenBLAS, and so are those of f64.
-template <typename T>
-bool IsFasterByKernel(bool in_batch) {
-  return (in_batch && sizeof(T) == sizeof(float)) || !KnowsOpenBlasProcessor();
 }
 
 template <typename T>
 bool HasOwnLoopsImpl(const MatrixProduct<T>& p, bool in_batch) {
   if (p.m == 0 || p.n == 0 || p.k == 0) return false;
   if (IsTiny(p)) return true;
-  return IsFasterByKernel<T>(in_batch) && p.transpose_a == Transpose::kNone &&
-         p.m >= KernelLanes<T>() && p.n >= kLeastColumns && p.k <= kMaxDepth &&
-         Multiplications(p) <= kMostMultiplications;
+  if (p.m < LeastKernelRows<T>() || p.n < kLeastColumns || p.k > kMaxDepth ||
+      Multiplications(p) > kMostMultiplications) {
+    return false;
+  }
+  const bool copies_a = p.transpose_a != Transpose::kNone;
+  if (copies_a && p.m * p.k > kMaxCopied) return false;
+  return !KnowsOpenBlasProcessor() || (copies_a ? p.n >= kLeastColumnsOfCopied : in_batch);
 }
 
 // The distances of elements of op(A) and op(B).
@@ -146,27 +151,37 @@ void MultiplyByKernel(const MatrixProduct<T>& first, const ProductStrides& strid
     a_columns[l] = l * steps.columns_of_a;
     b_rows[l] = l * steps.rows_of_b;
   }
-  KernelProduct<T> p{.m = first.m,
-                     .n = first.n,
-                     .k = first.k,
-                     .alpha = first.alpha,
-                     .a = nullptr,
-                     .a_columns = a_columns,
-                     .b = nullptr,
-                     .b_rows = b_rows,
-                     .b_step = steps.columns_of_b,
-                     .beta = first.beta,
-                     .c = nullptr,
-                     .ldc = first.ldc};
-  for (std::int64_t index = 0; index < count; ++index) {
-    const bool is_last = index + 1 == count;
-    p.next_a = is_last ? 0 : strides.a;
-    p.next_b = is_last ? 0 : strides.b;
-    p.next_c = is_last ? 0 : strides.c;
-    p.a = first.a + index * strides.a;
-    p.b = first.b + index * strides.b;
-    p.c = first.c + index * strides.c;
-    RunKernel(p);
+  RunKernel<T>({.m = first.m,
+                .n = first.n,
+                .k = first.k,
+                .alpha = first.alpha,
+                .a = first.a,
+                .a_columns = a_columns,
+                .b = first.b,
+                .b_rows = b_rows,
+                .b_step = steps.columns_of_b,
+                .beta = first.beta,
+                .c = first.c,
+                .ldc = first.ldc},
+               strides, count);
+}
+
+// The same where A is transposed, on copies that are not.
+template <typename T>
+void MultiplyTransposed(const MatrixProduct<T>& first, const ProductStrides& strides,
+                        std::int64_t count) {
+  T columns[kMaxCopied];
+  MatrixProduct<T> p = first;
+  p.transpose_a = Transpose::kNone;
+  p.a = columns;
+  p.lda = p.m;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i == 0 || strides.a != 0) {
+      TransposeColumns(first.a + i * strides.a, first.lda, first.k, first.m, columns);
+    }
+    MultiplyByKernel(p, {}, 1);
+    p.b += strides.b;
+    p.c += strides.c;
   }
 }
 
@@ -175,6 +190,8 @@ void MultiplyByOwnLoopsImpl(const MatrixProduct<T>& first, const ProductStrides&
                             std::int64_t count) {
   if (IsTiny(first)) {
     MultiplyTiny(first, strides, count);
+  } else if (first.transpose_a != Transpose::kNone) {
+    MultiplyTransposed(first, strides, count);
   } else {
     MultiplyByKernel(first, strides, count);
   }

@@ -7,9 +7,9 @@
 
 namespace acceld::cpu {
 
-// Whether own loops are the fastest for products of this shape: those of a few multiplications,
-// and in a batch those up to some 100 x 100 x 100 whose columns of A are whole vectors. Not
-// for those that have no rows, columns or depth.
+// Whether own loops are the fastest for products of this shape: those of a few multiplications, and
+// up to some 100 x 100 x 100 those in a batch and those of a transposed A. Not for those that have
+// no rows, columns or depth.
 bool HasOwnLoops(const MatrixProduct<float>& product, bool in_batch);
 bool HasOwnLoops(const MatrixProduct<double>& product, bool in_batch);
 

@@ -270,50 +270,84 @@ TEST(CpuBatchedGemm, AgreesWithTheReference) {
   }
 }
 
-// Rows around whole vectors, products next to each other, and elements between them that stay.
+// A batch of `m` x `n` over `k` on data of its own, with gaps between columns. What C holds in
+// them, and what is not read of it, is NaN.
 template <typename T>
-void ExpectSmallProductsLikeReference(DataType type) {
+void ExpectSmallProductsLikeReference(Random& random, ops::BatchedGemm op) {
   TestDevice device;
+  op.type = sizeof(T) == sizeof(double) ? DataType::kF64 : DataType::kF32;
+  op.alpha = random.Pick({1.0, -0.5});
+  op.beta = random.Pick({0.0, 1.0, 2.0});
+  op.batch = 3;
+  op.lda = std::max(op.m, op.k) + random.Integer(0, 1);
+  op.ldb = std::max(op.n, op.k) + random.Integer(0, 1);
+  op.ldc = op.m + random.Integer(0, 2);
+  // Where all have the same A, it lies there once.
+  op.stride_a = random.Pick<std::int64_t>({0, op.lda * std::max(op.m, op.k)});
+  op.stride_b = op.ldb * std::max(op.n, op.k);
+  op.stride_c = op.ldc * op.n;
+  const auto a = random.Vector<T>(op.lda * std::max(op.m, op.k) + 2 * op.stride_a);
+  const auto b = random.Vector<T>(op.batch * op.stride_b);
+  auto c = random.Vector<T>(op.batch * op.stride_c);
+  for (std::int64_t i = 0; i < op.batch * op.stride_c; ++i) {
+    if (i % op.ldc >= op.m || op.beta == 0) c[static_cast<std::size_t>(i)] = kNaN;
+  }
+  op.a = AddressOf(a);
+  op.b = AddressOf(b);
+  const double tolerance = (sizeof(T) == sizeof(double) ? 1e-15 : 4e-7) * static_cast<double>(op.k);
+  ExpectLikeReference(device, op, std::move(c), tolerance, tolerance);
+}
+
+// Rows around whole vectors, and numbers of columns around those of whole tiles.
+template <typename T>
+void ExpectSmallProductsLikeReference() {
   Random random;
   SCOPED_TRACE(random.Trace());
   for (const std::int64_t m : {1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 48, 49, 64, 65, 81}) {
-    ops::BatchedGemm op{.type = type, .m = m, .batch = 3};
-    op.transpose_a = random.Pick({Transpose::kNone, Transpose::kNone, Transpose::kTranspose});
-    op.transpose_b = random.Pick(kTransposes);
-    op.n = m < 5 ? random.Integer(1, 4) : random.Integer(1, 40);
-    op.k = random.Integer(1, 8) * (m < 5 ? 1 : 9);
-    op.alpha = random.Pick({1.0, -0.5});
-    op.beta = random.Pick({0.0, 1.0, 2.0});
-    op.lda = std::max(op.m, op.k) + random.Integer(0, 1);
-    op.ldb = std::max(op.n, op.k);
-    op.ldc = m + random.Integer(0, 2);
-    op.stride_a = op.lda * std::max(op.m, op.k);
-    op.stride_b = op.ldb * op.ldb;
-    op.stride_c = op.ldc * op.n;
-    const auto a = random.Vector<T>(op.batch * op.stride_a);
-    const auto b = random.Vector<T>(op.batch * op.stride_b);
-    auto c = random.Vector<T>(op.batch * op.stride_c);
-    auto expected = c;
-    op.a = AddressOf(a);
-    op.b = AddressOf(b);
-    op.c = AddressOf(c);
-    ASSERT_THAT(device.Run(Op(op)), IsOk());
-    op.c = AddressOf(expected);
-    reference::Run(op);
-    const double tolerance = (type == DataType::kF64 ? 1e-15 : 4e-7) * static_cast<double>(op.k);
-    ExpectClose(c, expected, tolerance, tolerance);
-    for (std::int64_t i = 0; i < op.batch * op.stride_c; ++i) {
-      const auto index = static_cast<std::size_t>(i);
-      if (i % op.ldc >= m) {
-        EXPECT_EQ(c[index], expected[index]);
+    for (const Transpose transpose_a : kTransposes) {
+      for (const Transpose transpose_b : {Transpose::kNone, Transpose::kTranspose}) {
+        const std::int64_t n = random.Integer(1, m < 5 ? 4 : 40);
+        const std::int64_t k = random.Integer(1, 8) * (m < 5 ? 1 : 9);
+        SCOPED_TRACE(testing::Message() << m << " x " << n << " over " << k);
+        ExpectSmallProductsLikeReference<T>(
+            random,
+            {.transpose_a = transpose_a, .transpose_b = transpose_b, .m = m, .n = n, .k = k});
       }
     }
   }
 }
 
 TEST(CpuBatchedGemm, OfSmallProductsAgreesWithTheReference) {
-  ExpectSmallProductsLikeReference<float>(DataType::kF32);
-  ExpectSmallProductsLikeReference<double>(DataType::kF64);
+  ExpectSmallProductsLikeReference<float>();
+  ExpectSmallProductsLikeReference<double>();
+}
+
+TEST(CpuBatchedGemm, GivesTheSameBitsAtEachPlaceAndForEachNumberOfThreads) {
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const std::int64_t size : {11, 32, 41}) {
+      const std::int64_t elements = size * size;
+      ops::BatchedGemm op{.transpose_a = transpose_a, .m = size, .n = size, .k = size, .batch = 5};
+      op.lda = op.ldb = op.ldc = size;
+      op.stride_c = elements;
+      const auto a = random.Vector(elements);
+      const auto b = random.Vector(elements);
+      op.a = AddressOf(a);
+      op.b = AddressOf(b);
+      std::vector<float> first;
+      for (const int threads : {1, 2, 3}) {
+        TestDevice device({.threads = threads, .memory_limit_bytes = 0});
+        std::vector<float> c(static_cast<std::size_t>(5 * elements), kNaN);
+        op.c = AddressOf(c);
+        ASSERT_THAT(device.Run(Op(op)), IsOk());
+        if (first.empty()) first.assign(c.begin(), c.begin() + elements);
+        for (std::int64_t i = 0; i < 5; ++i) {
+          EXPECT_TRUE(SameBits({c.begin() + i * elements, c.begin() + (i + 1) * elements}, first));
+        }
+      }
+    }
+  }
 }
 
 // Products of a batch, which one thread computes, and one by itself, which two do.
