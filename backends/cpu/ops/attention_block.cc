@@ -13,30 +13,35 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 // Independent partial results, so that loops are vectorized. A row of scores is filled up to a
-// multiple of it with keys of no weight.
+// multiple of it with keys of no weight; a row of few keys has fewer.
 constexpr std::int64_t kLanes = 32;
+constexpr std::int64_t kFewLanes = 8;
 
 // Where not every query sees every key, so many queries at a time share the product over the keys
 // that all of them see.
 constexpr std::int64_t kStrip = 32;
 
-constexpr std::int64_t RoundUpToLanes(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+constexpr std::int64_t RoundUp(std::int64_t n, std::int64_t lanes) {
+  return (n + lanes - 1) / lanes * lanes;
+}
 
 // A row of a block's scores is so long.
 std::int64_t ScoresPitch(const ops::Attention& op) {
-  return std::min(kKeyBlock, RoundUpToLanes(op.seq_kv));
+  if (op.seq_kv <= kFewLanes) return kFewLanes;
+  return std::min(kKeyBlock, RoundUp(op.seq_kv, kLanes));
 }
 
-// The largest of `n` scores, a multiple of kLanes; NaN counts as minus infinity.
+// The largest of `n` scores, a multiple of kWidth; NaN counts as minus infinity.
+template <std::int64_t kWidth>
 ACCELD_INLINE float Largest(const float* x, std::int64_t n) {
-  float lanes[kLanes];
+  float lanes[kWidth];
   for (float& lane : lanes) lane = kMinusInfinity;
-  for (std::int64_t i = 0; i < n; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+  for (std::int64_t i = 0; i < n; i += kWidth) {
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
       lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
     }
   }
-  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+  for (std::int64_t width = kWidth / 2; width > 0; width /= 2) {
     for (std::int64_t lane = 0; lane < width; ++lane) {
       const float other = lanes[lane + width];
       lanes[lane] = other > lanes[lane] ? other : lanes[lane];
@@ -45,16 +50,17 @@ ACCELD_INLINE float Largest(const float* x, std::int64_t n) {
   return lanes[0];
 }
 
-// Replaces `n` scores, a multiple of kLanes, by e^(scale (score - shift)), and returns their sum.
+// Replaces `n` scores, a multiple of kWidth, by e^(scale (score - shift)), and returns their sum.
+template <std::int64_t kWidth>
 ACCELD_INLINE float ExpAndSum(float shift, float scale, float* x, std::int64_t n) {
-  float lanes[kLanes] = {};
-  for (std::int64_t i = 0; i < n; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+  float lanes[kWidth] = {};
+  for (std::int64_t i = 0; i < n; i += kWidth) {
+    for (std::int64_t lane = 0; lane < kWidth; ++lane) {
       x[i + lane] = Exp((x[i + lane] - shift) * scale);
       lanes[lane] += x[i + lane];
     }
   }
-  for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
+  for (std::int64_t width = kWidth / 2; width > 0; width /= 2) {
     for (std::int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
   }
   return lanes[0];
@@ -66,24 +72,35 @@ ACCELD_INLINE float ShiftFor(float largest) { return largest == kMinusInfinity ?
 
 // Turns the first `visible[i]` of each query's scores into weights relative to its largest score so
 // far. The weights it had are to be multiplied by `factors[i]`.
-ACCELD_MULTIVERSION void ToWeights(std::int64_t queries, const std::int64_t* visible, float scale,
-                                   float* scores, std::int64_t pitch,
-                                   const PartialAttention& result, float* factors) {
+template <std::int64_t kWidth>
+ACCELD_INLINE void ToWeightsInLanes(std::int64_t queries, const std::int64_t* visible, float scale,
+                                    float* scores, std::int64_t pitch,
+                                    const PartialAttention& result, float* factors) {
   for (std::int64_t i = 0; i < queries; ++i) {
     factors[i] = 1;
     if (visible[i] == 0) continue;
     float* row = scores + i * pitch;
-    const std::int64_t n = RoundUpToLanes(visible[i]);
+    const std::int64_t n = RoundUp(visible[i], kWidth);
     for (std::int64_t j = visible[i]; j < n; ++j) row[j] = kMinusInfinity;
     const float former = result.largest[i];
-    const float largest = std::max(former, Largest(row, n));
+    const float largest = std::max(former, Largest<kWidth>(row, n));
     const float shift = ShiftFor(largest);
     // While it was minus infinity, all weights were 0 or NaN, and stay that.
     if (largest != former && former != kMinusInfinity) {
       factors[i] = Exp((former - shift) * scale);
     }
     result.largest[i] = largest;
-    result.sums[i] = result.sums[i] * factors[i] + ExpAndSum(shift, scale, row, n);
+    result.sums[i] = result.sums[i] * factors[i] + ExpAndSum<kWidth>(shift, scale, row, n);
+  }
+}
+
+ACCELD_MULTIVERSION void ToWeights(std::int64_t queries, const std::int64_t* visible, float scale,
+                                   float* scores, std::int64_t pitch,
+                                   const PartialAttention& result, float* factors) {
+  if (pitch == kFewLanes) {
+    ToWeightsInLanes<kFewLanes>(queries, visible, scale, scores, pitch, result, factors);
+  } else {
+    ToWeightsInLanes<kLanes>(queries, visible, scale, scores, pitch, result, factors);
   }
 }
 

@@ -58,6 +58,24 @@ TEST(CpuAttention, AgreesWithTheReference) {
   }
 }
 
+// Rows of scores shorter than those of more keys, and around their length.
+TEST(CpuAttention, AgreesWithTheReferenceOnFewKeys) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const std::int64_t seq_kv : {1, 2, 7, 8, 9}) {
+    for (const bool causal : {false, true}) {
+      ops::Attention op{.batch = 1, .heads = 3, .seq_kv = seq_kv, .head_dim = 17};
+      op.seq_q = random.Integer(1, 150);
+      op.scale = random.Pick({0.125f, 20.0f});
+      op.causal = causal;
+      const Data data = RandomData(random, op);
+      ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5,
+                  2e-5 * std::max(1.0f, op.scale));
+    }
+  }
+}
+
 // Few queries against many keys, which the threads share out, and more than a block of queries.
 TEST(CpuAttention, AgreesWithTheReferenceOnLongSequences) {
   TestDevice device;
