@@ -14,9 +14,11 @@
 #define ACCELD_V4 __attribute__((target("arch=x86-64-v4")))
 #define ACCELD_RUNS_V3 __builtin_cpu_supports("x86-64-v3")
 #define ACCELD_RUNS_V4 __builtin_cpu_supports("x86-64-v4")
+#define ACCELD_RUNS_ON_AMD __builtin_cpu_is("amd")
 #else
 #define ACCELD_VERSIONS 0
 #define ACCELD_MULTIVERSION
+#define ACCELD_RUNS_ON_AMD false
 #endif
 
 // A function that is compiled for the version of the loop it stands in.

@@ -26,9 +26,9 @@ constexpr std::int64_t RowsAhead(std::int64_t columns) {
 // the processor guesses.
 ACCELD_INLINE void FetchRow(const float* row, std::int64_t columns) {
   for (std::int64_t i = 0; i < std::min(columns, kFetchAhead); i += kLine) {
-    __builtin_prefetch(row + i, /*rw=*/0, /*locality=*/2);
+    FetchLine(row + i);
   }
-  __builtin_prefetch(row + columns - 1, /*rw=*/0, /*locality=*/2);
+  FetchLine(row + columns - 1);
 }
 
 // How a row is copied, and the one at `next`, of as many columns, fetched meanwhile.
@@ -46,8 +46,7 @@ inline void StreamRow(const float* source, float* target, std::int64_t columns, 
   WriteElements(
       target, columns, /*streamed=*/true,
       [=](std::int64_t i) ACCELD_INLINE_LAMBDA { return source[i]; },
-      [=](std::int64_t i)
-          ACCELD_INLINE_LAMBDA { __builtin_prefetch(next + i, /*rw=*/0, /*locality=*/2); });
+      [=](std::int64_t i) ACCELD_INLINE_LAMBDA { FetchLine(next + i); });
 }
 
 // A narrow row of `kColumns`.

@@ -63,9 +63,11 @@ ACCELD_INLINE void TransposeBlock(const Matrix& from, std::int64_t row, std::int
   Store(__builtin_shufflevector(high01, high23, 2, 3, 6, 7), to + 3 * from.rows);
 }
 
-// Of an array that is read from beginning to end; what is scaled is a cache's.
+// Of an array of which several rows at once are read from beginning to end; what is scaled is a
+// cache's.
 ACCELD_INLINE void FetchRowsAhead(const float* rows, std::int64_t elements) {
-  for (std::int64_t i = 0; i < elements; i += kLine) FetchAhead(rows + i);
+  constexpr std::int64_t kAhead = 2048;
+  for (std::int64_t i = 0; i < elements; i += kLine) FetchLine(rows + kAhead + i);
 }
 
 // kColumns columns from one on.

@@ -71,7 +71,7 @@ struct Exponentials {
   ACCELD_INLINE void operator()(std::int64_t i, float* /*values*/) {
     if (i % kPiece == 0) AddLanes();
     for (std::int64_t j = 0; j < kBlock; j += kLine) {
-      __builtin_prefetch(next + i + j, /*rw=*/0, /*locality=*/2);
+      FetchLine(next + i + j);
     }
     ACCELD_INDEPENDENT_ELEMENTS
     for (std::int64_t lane = 0; lane < kBlock; ++lane) {

@@ -52,7 +52,7 @@ ACCELD_MULTIVERSION void TakeRows(const float* rows, std::int64_t pitch, std::in
                                   float* largest, double* sums) {
   for (std::int64_t row = kRows; row < 2 * kRows; ++row) {
     for (std::int64_t i = 0; i < width; i += 16) {
-      __builtin_prefetch(rows + row * pitch + i, /*rw=*/0, /*locality=*/2);
+      FetchLine(rows + row * pitch + i);
     }
   }
   ACCELD_INDEPENDENT_ELEMENTS

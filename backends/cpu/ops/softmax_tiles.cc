@@ -85,7 +85,7 @@ void ExpTile(const Tile& x, std::int64_t length, std::int64_t width, const Tile&
     std::fill(sums, sums + width, 0.0f);
     for (std::int64_t j = first; j < std::min(first + kPieceRows, length); ++j) {
       for (std::int64_t i = 0; i < width; i += kLine) {
-        __builtin_prefetch(next.first + j * next.pitch + i, /*rw=*/0, /*locality=*/2);
+        FetchLine(next.first + j * next.pitch + i);
       }
       ExpAndSum(x.first + j * x.pitch, shifts, e + j * width, sums, width);
     }
