@@ -46,65 +46,69 @@ constexpr std::int64_t kElementsPerThread = 16 * 1024;
 constexpr std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 struct Add {
-  static constexpr double kStart = 0;
-  ACCELD_INLINE static double Of(double a, double b) { return a + b; }
+  using Value = double;
+  static constexpr Value kStart = 0;
+  ACCELD_INLINE static Value Of(Value a, Value b) { return a + b; }
 };
 struct TakeLargest {
-  static constexpr double kStart = std::numeric_limits<double>::quiet_NaN();
-  ACCELD_INLINE static double Of(double a, double b) { return Max(a, b); }
+  using Value = float;
+  static constexpr Value kStart = std::numeric_limits<Value>::quiet_NaN();
+  ACCELD_INLINE static Value Of(Value a, Value b) { return Max(a, b); }
 };
 struct TakeSmallest {
-  static constexpr double kStart = std::numeric_limits<double>::quiet_NaN();
-  ACCELD_INLINE static double Of(double a, double b) { return Min(a, b); }
+  using Value = float;
+  static constexpr Value kStart = std::numeric_limits<Value>::quiet_NaN();
+  ACCELD_INLINE static Value Of(Value a, Value b) { return Min(a, b); }
 };
 
-// Folds one column of kRows rows.
-template <typename Fold, std::int64_t kRows>
-ACCELD_INLINE double FoldColumn(const float* row, std::int64_t pitch) {
-  if constexpr (kRows == 1) {
-    return static_cast<double>(*row);
-  } else {
-    return Fold::Of(FoldColumn<Fold, kRows / 2>(row, pitch),
-                    FoldColumn<Fold, kRows / 2>(row + kRows / 2 * pitch, pitch));
-  }
+// A result as it is written.
+template <typename Value>
+ACCELD_INLINE float Scaled(Value result, double scale) {
+  return static_cast<float>(static_cast<double>(result) * scale);
 }
 
 // Fetches what loops over the columns of kRows rows, which are at column i, read next: farther on
 // in these rows or in as many behind them. The processor does not guess that many sequences at
-// once.
+// once. Early enough for the memory to answer; into a cache where rows that are a power of 2 apart
+// do not displace each other.
 template <std::int64_t kRows>
 ACCELD_INLINE void FetchColumns(const float* rows, std::int64_t pitch, std::int64_t width,
                                 std::int64_t i) {
-  const std::int64_t ahead = i + std::min<std::int64_t>(8 * kLine, width);
+  const std::int64_t ahead = i + std::min<std::int64_t>(32 * kLine, width);
   const float* const next = ahead < width ? rows + ahead : rows + kRows * pitch + ahead - width;
   for (std::int64_t row = 0; row < kRows; ++row) {
-    for (std::int64_t j = 0; j < kBlock; j += kLine) __builtin_prefetch(next + row * pitch + j);
+    for (std::int64_t j = 0; j < kBlock; j += kLine) FetchLine(next + row * pitch + j);
   }
 }
 
 // Folds kRows rows into the accumulators.
 template <typename Fold, std::int64_t kRows>
-ACCELD_MULTIVERSION void FoldRows(double* accumulators, const float* rows, std::int64_t pitch,
-                                  std::int64_t width) {
+ACCELD_MULTIVERSION void FoldRows(typename Fold::Value* accumulators, const float* rows,
+                                  std::int64_t pitch, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + kBlock <= width; i += kBlock) {
     FetchColumns<kRows>(rows, pitch, width, i);
-    double folded[kBlock];
-    for (std::int64_t j = 0; j < kBlock; ++j) {
-      folded[j] = Fold::Of(accumulators[i + j], FoldColumn<Fold, kRows>(rows + i + j, pitch));
+    typename Fold::Value folded[kBlock];
+    std::copy(accumulators + i, accumulators + i + kBlock, folded);
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int64_t j = 0; j < kBlock; ++j) {
+        folded[j] = Fold::Of(folded[j], rows[row * pitch + i + j]);
+      }
     }
     std::copy(folded, folded + kBlock, accumulators + i);
   }
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (; i < width; ++i) {
-    accumulators[i] = Fold::Of(accumulators[i], FoldColumn<Fold, kRows>(rows + i, pitch));
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t j = i; j < width; ++j) {
+      accumulators[j] = Fold::Of(accumulators[j], rows[row * pitch + j]);
+    }
   }
 }
 
 // Folds any number of rows into the accumulators.
 template <typename Fold>
-void FoldAllRows(double* accumulators, const float* rows, std::int64_t count, std::int64_t pitch,
-                 std::int64_t width) {
+void FoldAllRows(typename Fold::Value* accumulators, const float* rows, std::int64_t count,
+                 std::int64_t pitch, std::int64_t width) {
   std::int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     FoldRows<Fold, 8>(accumulators, rows + i * pitch, pitch, width);
@@ -124,14 +128,15 @@ void FoldAllRows(double* accumulators, const float* rows, std::int64_t count, st
 
 // results[i] folded with others[i].
 template <typename Fold>
-ACCELD_MULTIVERSION void FoldResults(double* results, const double* others, std::int64_t n) {
+ACCELD_MULTIVERSION void FoldResults(typename Fold::Value* results,
+                                     const typename Fold::Value* others, std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
   for (std::int64_t i = 0; i < n; ++i) results[i] = Fold::Of(results[i], others[i]);
 }
 
 // Folds rows of `width` adjacent elements each, of which several make a row of a group.
 template <typename Fold>
-void FoldNarrowRows(double* accumulators, const float* rows, std::int64_t count,
+void FoldNarrowRows(typename Fold::Value* accumulators, const float* rows, std::int64_t count,
                     std::int64_t width) {
   std::int64_t group = kGroup / width;
   std::fill(accumulators + width, accumulators + group * width, Fold::kStart);
@@ -143,33 +148,34 @@ void FoldNarrowRows(double* accumulators, const float* rows, std::int64_t count,
   }
 }
 
-ACCELD_MULTIVERSION void Finish(const double* results, double scale, float* output,
-                                std::int64_t n) {
+template <typename Value>
+ACCELD_MULTIVERSION void Finish(const Value* results, double scale, float* output, std::int64_t n) {
   ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) output[i] = static_cast<float>(results[i] * scale);
+  for (std::int64_t i = 0; i < n; ++i) output[i] = Scaled(results[i], scale);
 }
 
 // Small parts of adjacent elements, [outer, length].
 template <typename Fold>
 ACCELD_MULTIVERSION void FoldSmallRows(const float* x, std::int64_t outer, std::int64_t length,
                                        double scale, float* output) {
+  using Value = typename Fold::Value;
   constexpr std::int64_t kLanes = 8;
   for (std::int64_t row = 0; row < outer; ++row, x += length) {
-    double lanes[kLanes];
-    double result = Fold::kStart;
+    Value lanes[kLanes];
+    Value result = Fold::kStart;
     std::int64_t i = 0;
     if (length >= kLanes) {
-      for (; i < kLanes; ++i) lanes[i] = static_cast<double>(x[i]);
+      for (; i < kLanes; ++i) lanes[i] = x[i];
       for (; i + kLanes <= length; i += kLanes) {
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-          lanes[lane] = Fold::Of(lanes[lane], static_cast<double>(x[i + lane]));
+          lanes[lane] = Fold::Of(lanes[lane], Value{x[i + lane]});
         }
       }
       result = Fold::Of(Fold::Of(Fold::Of(lanes[0], lanes[1]), Fold::Of(lanes[2], lanes[3])),
                         Fold::Of(Fold::Of(lanes[4], lanes[5]), Fold::Of(lanes[6], lanes[7])));
     }
-    for (; i < length; ++i) result = Fold::Of(result, static_cast<double>(x[i]));
-    output[row] = static_cast<float>(result * scale);
+    for (; i < length; ++i) result = Fold::Of(result, Value{x[i]});
+    output[row] = Scaled(result, scale);
   }
 }
 
@@ -177,25 +183,26 @@ ACCELD_MULTIVERSION void FoldSmallRows(const float* x, std::int64_t outer, std::
 template <typename Fold>
 ACCELD_MULTIVERSION void FoldSmallParts(const float* x, std::int64_t outer, std::int64_t length,
                                         std::int64_t inner, double scale, float* output) {
+  using Value = typename Fold::Value;
   for (std::int64_t part = 0; part < outer; ++part, x += length * inner, output += inner) {
     for (std::int64_t i = 0; i < inner; ++i) {
-      double result = static_cast<double>(x[i]);
+      Value result = x[i];
       for (std::int64_t j = 1; j < length; ++j) {
-        result = Fold::Of(result, static_cast<double>(x[j * inner + i]));
+        result = Fold::Of(result, Value{x[j * inner + i]});
       }
-      output[i] = static_cast<float>(result * scale);
+      output[i] = Scaled(result, scale);
     }
   }
 }
 
 // Folds one column of kLength elements.
 template <typename Fold, std::int64_t kLength>
-ACCELD_INLINE double FoldShortColumn(const float* x, std::int64_t pitch) {
+ACCELD_INLINE typename Fold::Value FoldShortColumn(const float* x, std::int64_t pitch) {
   if constexpr (kLength == 1) {
-    return static_cast<double>(*x);
+    return *x;
   } else {
     return Fold::Of(FoldShortColumn<Fold, kLength - 1>(x, pitch),
-                    static_cast<double>(x[(kLength - 1) * pitch]));
+                    typename Fold::Value{x[(kLength - 1) * pitch]});
   }
 }
 
@@ -206,7 +213,7 @@ ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std:
   if (inner == 1) {
     ACCELD_INDEPENDENT_ELEMENTS
     for (std::int64_t i = 0; i < outer; ++i) {
-      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i * kLength, 1) * scale);
+      output[i] = Scaled(FoldShortColumn<Fold, kLength>(x + i * kLength, 1), scale);
     }
     return;
   }
@@ -216,14 +223,13 @@ ACCELD_MULTIVERSION void FoldShortParts(const float* x, std::int64_t outer, std:
       FetchColumns<kLength>(x, inner, width, i);
       float folded[kBlock];
       for (std::int64_t j = 0; j < kBlock; ++j) {
-        const double of_column = FoldShortColumn<Fold, kLength>(x + i + j, inner);
-        folded[j] = static_cast<float>(of_column * scale);
+        folded[j] = Scaled(FoldShortColumn<Fold, kLength>(x + i + j, inner), scale);
       }
       std::copy(folded, folded + kBlock, output + i);
     }
     ACCELD_INDEPENDENT_ELEMENTS
     for (std::int64_t i = blocks_end; i < width; ++i) {
-      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
+      output[i] = Scaled(FoldShortColumn<Fold, kLength>(x + i, inner), scale);
     }
   }
 }
@@ -236,7 +242,7 @@ ACCELD_MULTIVERSION void FoldShortNarrowParts(const float* x, std::int64_t outer
   for (std::int64_t part = 0; part < outer; ++part, x += kLength * inner, output += inner) {
     ACCELD_INDEPENDENT_ELEMENTS
     for (std::int64_t i = 0; i < inner; ++i) {
-      output[i] = static_cast<float>(FoldShortColumn<Fold, kLength>(x + i, inner) * scale);
+      output[i] = Scaled(FoldShortColumn<Fold, kLength>(x + i, inner), scale);
     }
   }
 }
@@ -284,7 +290,8 @@ Cut CutByShape(const Shape& shape, std::size_t axis) {
 template <typename Fold>
 class Reduction {
  public:
-  using Adjacent = double (*)(const float* x, std::int64_t n);
+  using Value = typename Fold::Value;
+  using Adjacent = Value (*)(const float* x, std::int64_t n);
 
   Reduction(const ops::Reduce& op, Adjacent adjacent)
       : cut_(CutByShape(op.shape, static_cast<std::size_t>(op.axis))),
@@ -306,8 +313,8 @@ class Reduction {
     if (cut_.segments > 1) {
       ACCELD_ASSIGN_OR_RETURN(std::byte* const workspace,
                               context.Workspace(static_cast<std::uint64_t>(
-                                  cut_.segments * outputs * std::int64_t{sizeof(double)})));
-      partial_ = reinterpret_cast<double*>(workspace);
+                                  cut_.segments * outputs * std::int64_t{sizeof(Value)})));
+      partial_ = reinterpret_cast<Value*>(workspace);
     }
     ParallelFor(
         context.threads(), cut_.outer * cut_.chunks * cut_.segments,
@@ -373,7 +380,7 @@ class Reduction {
     const std::int64_t width = std::min(cut_.width, cut_.inner - column);
     const float* row = input_ + (outer * cut_.length + first_row) * cut_.inner + column;
 
-    alignas(64) double accumulators[kChunk];
+    alignas(64) Value accumulators[kChunk];
     std::fill(accumulators, accumulators + width, Fold::kStart);
     if (cut_.inner == 1) {
       accumulators[0] = adjacent_(row, rows);
@@ -397,7 +404,7 @@ class Reduction {
   float* const output_;
   const double scale_;
   // [segments, outer, inner] where the length is cut, at most kEnoughTasks * kChunk elements.
-  double* partial_ = nullptr;
+  Value* partial_ = nullptr;
 };
 
 }  // namespace
@@ -416,15 +423,11 @@ absl::Status Run(const ops::Reduce& op, CpuContext& context) {
     case ReduceOp::kMean:
       return Reduction<Add>(op, Sum).Run(context);
     case ReduceOp::kMax:
-      return Reduction<TakeLargest>(
-                 op, [](const float* x, std::int64_t n) -> double { return Largest(x, n); })
-          .Run(context);
+      return Reduction<TakeLargest>(op, Largest).Run(context);
     case ReduceOp::kMin:
       break;
   }
-  return Reduction<TakeSmallest>(
-             op, [](const float* x, std::int64_t n) -> double { return Smallest(x, n); })
-      .Run(context);
+  return Reduction<TakeSmallest>(op, Smallest).Run(context);
 }
 
 }  // namespace acceld::cpu

@@ -57,6 +57,8 @@ ShapedOps ReduceShapes() {
         {Label(array),
          ops::Reduce{.op = ReduceOp::kSum, .shape = array.shape, .axis = array.axis}});
   }
+  all.ops.push_back({"[2048, 2048] axis 0, max",
+                     ops::Reduce{.op = ReduceOp::kMax, .shape = {2048, 2048}, .axis = 0}});
   return all;
 }
 

@@ -145,6 +145,32 @@ TEST(CpuReduce, MaxAndMinReturnTheNumberWhereOneSideIsNaN) {
   }
 }
 
+TEST(CpuReduce, MaxAndMinReturnTheNumberDownColumnsWhereOneSideIsNaN) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  // Wide and narrow columns, each with what is left of a block of columns and of several rows.
+  for (const Shape& shape : {Shape{603, 77}, Shape{603, 5}, Shape{3, 211, 67}}) {
+    std::vector<float> input = random.Vector(shape.ElementCount());
+    for (std::size_t i = 0; i < input.size(); i += 3) input[i] = NAN;
+    const std::size_t axis = shape.rank() - 2;
+    const auto width = static_cast<std::size_t>(shape[axis + 1]);
+    for (std::size_t i = width / 2; i < input.size(); i += width) input[i] = NAN;
+    for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+      SCOPED_TRACE(shape.ToString());
+      const auto actual = Reduced(device, op, shape, static_cast<std::int64_t>(axis), input);
+      std::vector<float> expected(actual.size());
+      reference::Run(ops::Reduce{.op = op,
+                                 .shape = shape,
+                                 .axis = static_cast<std::int64_t>(axis),
+                                 .input = AddressOf(input),
+                                 .output = AddressOf(expected)});
+      EXPECT_THAT(actual, testing::Pointwise(testing::NanSensitiveFloatEq(), expected));
+      EXPECT_THAT(actual[width / 2], testing::IsNan());
+    }
+  }
+}
+
 TEST(CpuReduce, SumsSpreadNaNAndInfinity) {
   TestDevice device;
   EXPECT_THAT(Reduced(device, ReduceOp::kSum, {2}, 0, {1, NAN}),
