@@ -4,8 +4,10 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "backends/core/mutex.h"
 #include "backends/cpu/host_resources.h"
 
 // libgomp is not instrumented, so ThreadSanitizer has to be told that a region's threads start
@@ -56,6 +58,23 @@ void ParallelFor(int threads, std::int64_t count, std::int64_t grain, Body body)
   } else {
     RunRegion(ranges, count, body);
   }
+}
+
+absl::Status TryParallelFor(int threads, std::int64_t count, std::int64_t grain,
+                            absl::FunctionRef<absl::Status(std::int64_t, std::int64_t)> body) {
+  Mutex mutex;
+  absl::Status error;
+  std::int64_t error_begin = count;
+  ParallelFor(threads, count, grain, [&](std::int64_t begin, std::int64_t end) {
+    absl::Status status = body(begin, end);
+    if (status.ok()) return;
+    const MutexLock lock(mutex);
+    if (begin < error_begin) {
+      error = std::move(status);
+      error_begin = begin;
+    }
+  });
+  return error;
 }
 
 ScopedOpenMpThreads::ScopedOpenMpThreads(int threads)

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 
 namespace acceld {
 
@@ -13,6 +14,12 @@ namespace acceld {
 // region is opened. `body` must not throw.
 void ParallelFor(int threads, std::int64_t count, std::int64_t grain,
                  absl::FunctionRef<void(std::int64_t begin, std::int64_t end)> body);
+
+// Likewise for a body that may fail. All ranges are run; the error returned is that of the first
+// range that has one.
+absl::Status TryParallelFor(
+    int threads, std::int64_t count, std::int64_t grain,
+    absl::FunctionRef<absl::Status(std::int64_t begin, std::int64_t end)> body);
 
 // While it lives, the OpenMP libraries that this thread calls (OpenBLAS, oneDNN) use at most
 // `threads` threads. With 1 they open no parallel region. OpenMP gives a region as many threads as

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/core/status.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/ops/attention_block.h"
 #include "backends/cpu/ops/pointers.h"
@@ -35,21 +36,23 @@ float* OutputOf(const ops::Attention& op, const QueryBlock& block) {
   return Pointer<float>(op.output) + (block.head * op.seq_q + block.first) * op.head_dim;
 }
 
-// Calls run(lane, task) for `tasks` tasks, each lane in one thread. Causal tasks grow, so every
-// other round of the lanes goes the other way.
+// Calls run(lane, task) for `tasks` tasks, each lane in one thread, up to its first error. Causal
+// tasks grow, so every other round of the lanes goes the other way.
 template <typename RunTask>
-void ForEachTask(std::int64_t lanes, std::int64_t tasks, const RunTask& run) {
-  ParallelFor(static_cast<int>(lanes), lanes, /*grain=*/1,
-              [&](std::int64_t begin, std::int64_t end) {
-                // With one lane this thread may still have many for a product.
-                const ScopedOpenMpThreads one_thread(1);
-                for (std::int64_t lane = begin; lane < end; ++lane) {
-                  for (std::int64_t round = 0; round * lanes < tasks; ++round) {
-                    const std::int64_t turn = round % 2 == 0 ? lane : lanes - 1 - lane;
-                    if (round * lanes + turn < tasks) run(lane, round * lanes + turn);
-                  }
-                }
-              });
+absl::Status ForEachTask(std::int64_t lanes, std::int64_t tasks, const RunTask& run) {
+  return TryParallelFor(static_cast<int>(lanes), lanes, /*grain=*/1,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          // With one lane this thread may still have many for a product.
+                          const ScopedOpenMpThreads one_thread(1);
+                          for (std::int64_t lane = begin; lane < end; ++lane) {
+                            for (std::int64_t round = 0; round * lanes < tasks; ++round) {
+                              const std::int64_t turn = round % 2 == 0 ? lane : lanes - 1 - lane;
+                              if (round * lanes + turn < tasks)
+                                ACCELD_RETURN_IF_ERROR(run(lane, round * lanes + turn));
+                            }
+                          }
+                          return absl::OkStatus();
+                        });
 }
 
 // In how many parts the keys of each block are taken in.
@@ -80,18 +83,18 @@ absl::Status RunInParts(const ops::Attention& op, std::int64_t blocks, std::int6
                        &sums[static_cast<std::size_t>(task * queries)],
                        outputs + task * queries * op.head_dim});
   }
-  ForEachTask(lanes, tasks, [&](std::int64_t lane, std::int64_t task) {
+  ACCELD_RETURN_IF_ERROR(ForEachTask(lanes, tasks, [&](std::int64_t lane, std::int64_t task) {
     const QueryBlock block = BlockAt(op, task / parts);
     const std::int64_t part = task % parts;
     const std::int64_t keys = KeysOf(op, block);
-    Attend(op, block, keys * part / parts, keys * (part + 1) / parts,
-           scores + lane * ScoreCount(op), results[static_cast<std::size_t>(task)]);
-  });
-  ForEachTask(std::min(lanes, blocks), blocks, [&](std::int64_t, std::int64_t task) {
+    return Attend(op, block, keys * part / parts, keys * (part + 1) / parts,
+                  scores + lane * ScoreCount(op), results[static_cast<std::size_t>(task)]);
+  }));
+  return ForEachTask(std::min(lanes, blocks), blocks, [&](std::int64_t, std::int64_t task) {
     const QueryBlock block = BlockAt(op, task);
     Merge(op, block, &results[static_cast<std::size_t>(task * parts)], parts, OutputOf(op, block));
+    return absl::OkStatus();
   });
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -103,15 +106,16 @@ absl::Status Run(const ops::Attention& op, CpuContext& context) {
   ACCELD_ASSIGN_OR_RETURN(float* const scores, context.Elements<float>(lanes * ScoreCount(op)));
   if (parts > 1) return RunInParts(op, blocks, parts, lanes, scores, context);
 
-  ForEachTask(lanes, blocks, [&](std::int64_t lane, std::int64_t task) {
+  return ForEachTask(lanes, blocks, [&](std::int64_t lane, std::int64_t task) {
     const QueryBlock block = BlockAt(op, task);
     float largest[kQueryBlock];
     double sums[kQueryBlock];
     const PartialAttention whole{largest, sums, OutputOf(op, block)};
-    Attend(op, block, 0, KeysOf(op, block), scores + lane * ScoreCount(op), whole);
+    ACCELD_RETURN_IF_ERROR(
+        Attend(op, block, 0, KeysOf(op, block), scores + lane * ScoreCount(op), whole));
     Finish(op, block, whole);
+    return absl::OkStatus();
   });
-  return absl::OkStatus();
 }
 
 }  // namespace acceld::cpu

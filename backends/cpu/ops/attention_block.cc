@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "backends/core/status.h"
 #include "backends/cpu/multiversion.h"
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/pointers.h"
@@ -125,62 +126,64 @@ ACCELD_MULTIVERSION void AddWeighted(const float* weights, std::int64_t count, c
 }
 
 // Row-major: scores[queries, keys] = q k^T.
-void MultiplyByKeys(std::int64_t queries, std::int64_t keys, std::int64_t head_dim, const float* q,
-                    const float* k, float* scores, std::int64_t pitch) {
-  Multiply(MatrixProduct<float>{.transpose_a = Transpose::kTranspose,
-                                .transpose_b = Transpose::kNone,
-                                .m = keys,
-                                .n = queries,
-                                .k = head_dim,
-                                .alpha = 1,
-                                .a = k,
-                                .lda = head_dim,
-                                .b = q,
-                                .ldb = head_dim,
-                                .beta = 0,
-                                .c = scores,
-                                .ldc = pitch},
-           /*threads=*/1);
+absl::Status MultiplyByKeys(std::int64_t queries, std::int64_t keys, std::int64_t head_dim,
+                            const float* q, const float* k, float* scores, std::int64_t pitch) {
+  return Multiply(MatrixProduct<float>{.transpose_a = Transpose::kTranspose,
+                                       .transpose_b = Transpose::kNone,
+                                       .m = keys,
+                                       .n = queries,
+                                       .k = head_dim,
+                                       .alpha = 1,
+                                       .a = k,
+                                       .lda = head_dim,
+                                       .b = q,
+                                       .ldb = head_dim,
+                                       .beta = 0,
+                                       .c = scores,
+                                       .ldc = pitch},
+                  /*threads=*/1);
 }
 
 // Row-major: output[queries, head_dim] += weights v.
-void AddValues(std::int64_t queries, std::int64_t keys, std::int64_t head_dim, const float* weights,
-               std::int64_t pitch, const float* v, float* output) {
-  Multiply(MatrixProduct<float>{.transpose_a = Transpose::kNone,
-                                .transpose_b = Transpose::kNone,
-                                .m = head_dim,
-                                .n = queries,
-                                .k = keys,
-                                .alpha = 1,
-                                .a = v,
-                                .lda = head_dim,
-                                .b = weights,
-                                .ldb = pitch,
-                                .beta = 1,
-                                .c = output,
-                                .ldc = head_dim},
-           /*threads=*/1);
+absl::Status AddValues(std::int64_t queries, std::int64_t keys, std::int64_t head_dim,
+                       const float* weights, std::int64_t pitch, const float* v, float* output) {
+  return Multiply(MatrixProduct<float>{.transpose_a = Transpose::kNone,
+                                       .transpose_b = Transpose::kNone,
+                                       .m = head_dim,
+                                       .n = queries,
+                                       .k = keys,
+                                       .alpha = 1,
+                                       .a = v,
+                                       .lda = head_dim,
+                                       .b = weights,
+                                       .ldb = pitch,
+                                       .beta = 1,
+                                       .c = output,
+                                       .ldc = head_dim},
+                  /*threads=*/1);
 }
 
 // Adds the values that each query sees, `visible[i]` of them; that does not decrease. A weight of
 // zero would spread a NaN of a value that is not seen, so the keys that only some queries of a
 // strip see are added query by query.
-void AddVisibleValues(std::int64_t queries, const std::int64_t* visible, std::int64_t head_dim,
-                      const float* weights, std::int64_t pitch, const float* v, float* output) {
+absl::Status AddVisibleValues(std::int64_t queries, const std::int64_t* visible,
+                              std::int64_t head_dim, const float* weights, std::int64_t pitch,
+                              const float* v, float* output) {
   const bool all_alike = visible[0] == visible[queries - 1];
   const std::int64_t strip = all_alike ? queries : kStrip;
   for (std::int64_t first = 0; first < queries; first += strip) {
     const std::int64_t last = std::min(first + strip, queries);
     const std::int64_t shared = visible[first];
     if (shared > 0) {
-      AddValues(last - first, shared, head_dim, weights + first * pitch, pitch, v,
-                output + first * head_dim);
+      ACCELD_RETURN_IF_ERROR(AddValues(last - first, shared, head_dim, weights + first * pitch,
+                                       pitch, v, output + first * head_dim));
     }
     for (std::int64_t i = first; i < last; ++i) {
       AddWeighted(weights + i * pitch + shared, visible[i] - shared, v + shared * head_dim,
                   head_dim, output + i * head_dim);
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -189,8 +192,8 @@ std::int64_t ScoreCount(const ops::Attention& op) {
   return std::min(kQueryBlock, op.seq_q) * ScoresPitch(op);
 }
 
-void Attend(const ops::Attention& op, const QueryBlock& block, std::int64_t first_key,
-            std::int64_t last_key, float* scores, const PartialAttention& result) {
+absl::Status Attend(const ops::Attention& op, const QueryBlock& block, std::int64_t first_key,
+                    std::int64_t last_key, float* scores, const PartialAttention& result) {
   const std::int64_t head_dim = op.head_dim;
   const std::int64_t pitch = ScoresPitch(op);
   const float* q = Pointer<const float>(op.q) + (block.head * op.seq_q + block.first) * head_dim;
@@ -206,13 +209,15 @@ void Attend(const ops::Attention& op, const QueryBlock& block, std::int64_t firs
     for (std::int64_t i = 0; i < block.count; ++i) {
       visible[i] = std::clamp<std::int64_t>(VisibleKeys(op, block.first + i) - key, 0, keys);
     }
-    MultiplyByKeys(block.count, keys, head_dim, q, k + key * head_dim, scores, pitch);
+    ACCELD_RETURN_IF_ERROR(
+        MultiplyByKeys(block.count, keys, head_dim, q, k + key * head_dim, scores, pitch));
     float factors[kQueryBlock];
     ToWeights(block.count, visible, op.scale, scores, pitch, result, factors);
     ScaleRows(factors, block.count, head_dim, result.output);
-    AddVisibleValues(block.count, visible, head_dim, scores, pitch, v + key * head_dim,
-                     result.output);
+    ACCELD_RETURN_IF_ERROR(AddVisibleValues(block.count, visible, head_dim, scores, pitch,
+                                            v + key * head_dim, result.output));
   }
+  return absl::OkStatus();
 }
 
 void Finish(const ops::Attention& op, const QueryBlock& block, const PartialAttention& result) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "backends/ops/attention.h"
 
 namespace acceld::cpu {
@@ -39,9 +40,10 @@ struct PartialAttention {
   float* output;
 };
 
-// Computes it for the keys [first_key, last_key). `scores` has room for ScoreCount(op).
-void Attend(const ops::Attention& op, const QueryBlock& block, std::int64_t first_key,
-            std::int64_t last_key, float* scores, const PartialAttention& result);
+// Computes it for the keys [first_key, last_key). `scores` has room for ScoreCount(op). Out of
+// memory where a product is.
+absl::Status Attend(const ops::Attention& op, const QueryBlock& block, std::int64_t first_key,
+                    std::int64_t last_key, float* scores, const PartialAttention& result);
 
 // The output of a block of which all keys were taken in: divides it by the sums.
 void Finish(const ops::Attention& op, const QueryBlock& block, const PartialAttention& result);

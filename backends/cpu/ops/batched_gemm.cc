@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "backends/core/status.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/pointers.h"
@@ -37,17 +38,19 @@ MatrixProduct<T> ProductAt(const ops::BatchedGemm& op, std::int64_t i) {
 }
 
 template <typename T>
-void RunTyped(const ops::BatchedGemm& op, int threads) {
+absl::Status RunTyped(const ops::BatchedGemm& op, int threads) {
   const double product_flops =
       2.0 * static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k);
   const ProductStrides strides{.a = op.stride_a, .b = op.stride_b, .c = op.stride_c};
   if (op.batch < threads || product_flops >= kThreadedProductFlops) {
-    for (std::int64_t i = 0; i < op.batch; ++i) Multiply(ProductAt<T>(op, i), threads);
-    return;
+    for (std::int64_t i = 0; i < op.batch; ++i) {
+      ACCELD_RETURN_IF_ERROR(Multiply(ProductAt<T>(op, i), threads));
+    }
+    return absl::OkStatus();
   }
-  ParallelFor(threads, op.batch, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+  return TryParallelFor(threads, op.batch, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
     const ScopedOpenMpThreads one_thread(1);
-    MultiplyEach(ProductAt<T>(op, begin), strides, end - begin);
+    return MultiplyEach(ProductAt<T>(op, begin), strides, end - begin);
   });
 }
 
@@ -55,11 +58,9 @@ void RunTyped(const ops::BatchedGemm& op, int threads) {
 
 absl::Status Run(const ops::BatchedGemm& op, CpuContext& context) {
   if (op.type == DataType::kF64) {
-    RunTyped<double>(op, context.threads());
-  } else {
-    RunTyped<float>(op, context.threads());
+    return RunTyped<double>(op, context.threads());
   }
-  return absl::OkStatus();
+  return RunTyped<float>(op, context.threads());
 }
 
 }  // namespace acceld::cpu

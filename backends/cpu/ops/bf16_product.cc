@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "backends/cpu/ops/onednn_engine.h"
+#include "backends/cpu/ops/onednn_errors.h"
 #include "backends/cpu/ops/onednn_matrix.h"
 
 namespace acceld::cpu {
@@ -19,8 +20,9 @@ bool HasNativeBf16() {
 // oneDNN keeps the primitives it has made in a cache of its own. Alpha is an operand of them, since
 // each takes milliseconds to make and a caller's alpha may change from call to call; as an output
 // scale that is known at run time only, it would keep oneDNN from its fast kernels.
-bool MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a, const std::uint16_t* b) {
-  try {
+absl::Status MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a,
+                          const std::uint16_t* b) {
+  return WithOneDnnErrors("product", [&] {
     using enum memory::data_type;
     // C^T = op(B)^T op(A)^T.
     const memory::desc b_layout = RowMajorMatrix(p.k, p.n, p.ldb, p.transpose_b, bf16);
@@ -45,10 +47,8 @@ bool MultiplyBf16(const MatrixProduct<float>& p, const std::uint16_t* a, const s
     }
     product.execute(stream, arguments);
     stream.wait();
-    return true;
-  } catch (const dnnl::error&) {
-    return false;
-  }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace acceld::cpu

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "backends/core/status.h"
 #include "backends/cpu/ops/conv2d_axis.h"
@@ -308,17 +306,15 @@ absl::Status ComputeInput(const Conv2d& convolution, const Columns& columns, Cpu
   if (parts == 1) {
     return ComputeInputRows(convolution, columns, {0, rows}, data, context.threads());
   }
-  std::vector<absl::Status> statuses(static_cast<std::size_t>(parts));
-  ParallelFor(parts, parts, 1, [&](std::int64_t begin, std::int64_t end) {
+  return TryParallelFor(parts, parts, 1, [&](std::int64_t begin, std::int64_t end) {
     const ScopedOpenMpThreads openmp(1);
     for (std::int64_t part = begin; part < end; ++part) {
       const Range mine{rows * part / parts, rows * (part + 1) / parts};
-      statuses[static_cast<std::size_t>(part)] =
-          ComputeInputRows(convolution, columns, mine, data + part * tile_elements, 1);
+      ACCELD_RETURN_IF_ERROR(
+          ComputeInputRows(convolution, columns, mine, data + part * tile_elements, 1));
     }
+    return absl::OkStatus();
   });
-  for (absl::Status& status : statuses) ACCELD_RETURN_IF_ERROR(std::move(status));
-  return absl::OkStatus();
 }
 
 }  // namespace

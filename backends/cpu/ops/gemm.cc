@@ -29,11 +29,9 @@ MatrixProduct<T> ToProduct(const ops::Gemm& op) {
 
 absl::Status Run(const ops::Gemm& op, CpuContext& context) {
   if (op.type == DataType::kF64) {
-    Multiply(ToProduct<double>(op), context.threads());
-  } else {
-    Multiply(ToProduct<float>(op), context.threads());
+    return Multiply(ToProduct<double>(op), context.threads());
   }
-  return absl::OkStatus();
+  return Multiply(ToProduct<float>(op), context.threads());
 }
 
 }  // namespace acceld::cpu

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
+#include "backends/core/status.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/multiversion.h"
 #include "backends/cpu/ops/bf16_product.h"
@@ -130,8 +131,7 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
   MatrixProduct<float> product = ToProduct(op);
   const int threads = context.threads();
   if (op.m == 0 || op.n == 0 || op.k == 0 || op.alpha == 0) {
-    Multiply(product, threads);
-    return absl::OkStatus();
+    return Multiply(product, threads);
   }
 
   const bool native = IsNative(op);
@@ -165,14 +165,15 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
                                            product.m, product.k);
         product.a = a;
         product.lda = stored_a.rows;
-        if (b_packed && PackBlockAsBf16(stored_a, native_a, threads) &&
-            MultiplyBf16(product, native_a, native_b)) {
-          continue;
+        if (b_packed && PackBlockAsBf16(stored_a, native_a, threads)) {
+          const absl::Status status = MultiplyBf16(product, native_a, native_b);
+          if (status.ok()) continue;
+          if (!absl::IsUnimplemented(status)) return status;
         }
         if (!b_rounded) RoundBlock(stored_b, op.precision, b, threads);
         b_rounded = true;
         RoundBlock(stored_a, op.precision, a, threads);
-        Multiply(product, threads);
+        ACCELD_RETURN_IF_ERROR(Multiply(product, threads));
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/core/mutex.h"
+#include "backends/core/status.h"
 #include "backends/cpu/ops/onednn_product.h"
 #include "backends/cpu/ops/small_product.h"
 #include "backends/cpu/parallel.h"
@@ -276,12 +277,9 @@ bool IsSkinny(const MatrixProduct<T>& p) {
   return p.k < kSkinny && std::min(p.m, p.n) < kSkinny;
 }
 
-// Whether oneDNN did it.
-bool TryOneDnn(const MatrixProduct<double>& /*p*/) { return false; }
-
-bool TryOneDnn(const MatrixProduct<float>& p) {
+bool IsFasterByOneDnn(const MatrixProduct<float>& p) {
   if (IsTransposed(p.transpose_a) && p.n < kOneDnnColumns) return false;
-  return HasFastOneDnnProduct() && MultiplyByOneDnn(p).ok();
+  return HasFastOneDnnProduct();
 }
 
 // One call of OpenBLAS, or several.
@@ -302,9 +300,22 @@ void MultiplyByBlas(const MatrixProduct<T>& p, int threads) {
   }
 }
 
+absl::Status MultiplyByLibrary(const MatrixProduct<double>& p, int threads) {
+  MultiplyByBlas(p, threads);
+  return absl::OkStatus();
+}
+
+absl::Status MultiplyByLibrary(const MatrixProduct<float>& p, int threads) {
+  // OpenBLAS does not take over what oneDNN has failed at: C may have been scaled, and the bits
+  // would depend on how much memory is left.
+  if (!IsSmall(p) && !IsFewVectors(p) && IsFasterByOneDnn(p)) return MultiplyByOneDnn(p);
+  MultiplyByBlas(p, threads);
+  return absl::OkStatus();
+}
+
 template <typename T>
-void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
-  if (p.m == 0 || p.n == 0) return;
+absl::Status MultiplyImpl(const MatrixProduct<T>& p, int threads) {
+  if (p.m == 0 || p.n == 0) return absl::OkStatus();
   if (p.k == 0 || p.alpha == 0) {
     Scale(p, threads);
   } else if (HasOwnLoops(p, /*in_batch=*/false)) {
@@ -313,17 +324,18 @@ void MultiplyImpl(const MatrixProduct<T>& p, int threads) {
     MultiplyScalar(p);
   } else if (!IsSmall(p) && IsSkinny(p)) {
     MultiplyPieces(p, threads);
-  } else if (IsSmall(p) || IsFewVectors(p) || !TryOneDnn(p)) {
-    MultiplyByBlas(p, threads);
+  } else {
+    return MultiplyByLibrary(p, threads);
   }
+  return absl::OkStatus();
 }
 
 template <typename T>
-void MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStrides& strides,
-                      std::int64_t count) {
+absl::Status MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStrides& strides,
+                              std::int64_t count) {
   if (first.alpha != 0 && HasOwnLoops(first, /*in_batch=*/true)) {
     MultiplyByOwnLoops(first, strides, count);
-    return;
+    return absl::OkStatus();
   }
   MatrixProduct<T> p = first;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -331,23 +343,29 @@ void MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStrides& strid
     if (first.a != nullptr) p.a = first.a + i * strides.a;
     if (first.b != nullptr) p.b = first.b + i * strides.b;
     if (first.c != nullptr) p.c = first.c + i * strides.c;
-    MultiplyImpl(p, /*threads=*/1);
+    ACCELD_RETURN_IF_ERROR(MultiplyImpl(p, /*threads=*/1));
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-void Multiply(const MatrixProduct<float>& product, int threads) { MultiplyImpl(product, threads); }
-void Multiply(const MatrixProduct<double>& product, int threads) { MultiplyImpl(product, threads); }
-
-void MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
-                  std::int64_t count) {
-  MultiplyEachImpl(first, strides, count);
+absl::Status Multiply(const MatrixProduct<float>& product, int threads) {
+  return MultiplyImpl(product, threads);
 }
 
-void MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
-                  std::int64_t count) {
-  MultiplyEachImpl(first, strides, count);
+absl::Status Multiply(const MatrixProduct<double>& product, int threads) {
+  return MultiplyImpl(product, threads);
+}
+
+absl::Status MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
+                          std::int64_t count) {
+  return MultiplyEachImpl(first, strides, count);
+}
+
+absl::Status MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
+                          std::int64_t count) {
+  return MultiplyEachImpl(first, strides, count);
 }
 
 }  // namespace acceld::cpu

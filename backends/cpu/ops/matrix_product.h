@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "backends/core/values.h"
 
 namespace acceld::cpu {
@@ -27,9 +28,10 @@ struct MatrixProduct {
 };
 
 // Computes `product` with `threads` threads: 1, or what ScopedOpenMpThreads is set to. Inside
-// ParallelFor it has to be 1.
-void Multiply(const MatrixProduct<float>& product, int threads);
-void Multiply(const MatrixProduct<double>& product, int threads);
+// ParallelFor it has to be 1. Out of memory where a library has none for its copies of the factors;
+// what C holds is undefined then.
+absl::Status Multiply(const MatrixProduct<float>& product, int threads);
+absl::Status Multiply(const MatrixProduct<double>& product, int threads);
 
 // How far behind a product's operands those of the next one lie, in elements.
 struct ProductStrides {
@@ -38,10 +40,11 @@ struct ProductStrides {
   std::int64_t c = 0;
 };
 
-// Computes `count` products, `first` and those behind it, in the calling thread.
-void MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
-                  std::int64_t count);
-void MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
-                  std::int64_t count);
+// Computes `count` products, `first` and those behind it, in the calling thread, up to the first
+// that fails.
+absl::Status MultiplyEach(const MatrixProduct<float>& first, const ProductStrides& strides,
+                          std::int64_t count);
+absl::Status MultiplyEach(const MatrixProduct<double>& first, const ProductStrides& strides,
+                          std::int64_t count);
 
 }  // namespace acceld::cpu

@@ -1,13 +1,12 @@
 #include "backends/cpu/ops/onednn.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 
 #include "backends/core/status.h"
 #include "backends/cpu/ops/filter_blocks.h"
 #include "backends/cpu/ops/onednn_engine.h"
+#include "backends/cpu/ops/onednn_errors.h"
 #include "backends/memory/alignment.h"
 
 namespace acceld::cpu {
@@ -38,19 +37,7 @@ dnnl::primitive_attr Attributes() {
   return attributes;
 }
 
-// Calls `run`, whose exceptions become errors.
-template <typename Run>
-auto Guarded(Run run) -> decltype(run()) {
-  try {
-    return run();
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_out_of_memory) {
-      return OutOfMemory("The host has no memory left for oneDNN's convolution.");
-    }
-    return DeviceError(fmt::format("oneDNN's convolution failed with status {}: {}.",
-                                   static_cast<int>(error.status), error.what()));
-  }
-}
+constexpr std::string_view kConvolution = "convolution";
 
 }  // namespace
 
@@ -127,17 +114,18 @@ OneDnnConvolution::Parts OneDnnConvolution::MakeParts(const OneDnnKey& key, Form
 }
 
 absl::StatusOr<std::unique_ptr<OneDnnConvolution>> OneDnnConvolution::Create(const OneDnnKey& key) {
-  return Guarded([&]() -> absl::StatusOr<std::unique_ptr<OneDnnConvolution>> {
-    const bool blocked = key.layout == OneDnnLayout::kBlocked;
-    const Format format = blocked ? Format::aBcd16b : Format::acdb;
-    const bool is_image = blocked && key.shape.input[1] <= kMaxImageChannels;
-    Parts parts = MakeParts(key, is_image ? Format::abcd : format, format);
-    if (!parts.convolution) parts = MakeParts(key, Format::any, Format::any);
-    if (!parts.convolution) {
-      return UnsupportedError("oneDNN has no fast kernel for this convolution.");
-    }
-    return std::unique_ptr<OneDnnConvolution>(new OneDnnConvolution(key, std::move(parts)));
-  });
+  return WithOneDnnErrors(
+      kConvolution, [&]() -> absl::StatusOr<std::unique_ptr<OneDnnConvolution>> {
+        const bool blocked = key.layout == OneDnnLayout::kBlocked;
+        const Format format = blocked ? Format::aBcd16b : Format::acdb;
+        const bool is_image = blocked && key.shape.input[1] <= kMaxImageChannels;
+        Parts parts = MakeParts(key, is_image ? Format::abcd : format, format);
+        if (!parts.convolution) parts = MakeParts(key, Format::any, Format::any);
+        if (!parts.convolution) {
+          return UnsupportedError("oneDNN has no fast kernel for this convolution.");
+        }
+        return std::unique_ptr<OneDnnConvolution>(new OneDnnConvolution(key, std::move(parts)));
+      });
 }
 
 OneDnnConvolution::OneDnnConvolution(const OneDnnKey& key, Parts parts)
@@ -212,7 +200,7 @@ void OneDnnConvolution::Reorder(Array& array) {
 
 absl::Status OneDnnConvolution::Run(const Conv2d& convolution, std::byte* workspace,
                                     bool filter_is_ready) {
-  return Guarded([&] {
+  return WithOneDnnErrors(kConvolution, [&] {
     Point(convolution, workspace);
     if (!filter_.is_written && !filter_is_ready) Reorder(filter_);
     if (!input_.is_written) Reorder(input_);

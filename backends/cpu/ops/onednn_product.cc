@@ -1,18 +1,17 @@
 #include "backends/cpu/ops/onednn_product.h"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <array>
 #include <dnnl.hpp>
 #include <memory>
-#include <new>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
-#include "backends/core/status.h"
 #include "backends/cpu/lru_pool.h"
 #include "backends/cpu/ops/onednn_engine.h"
+#include "backends/cpu/ops/onednn_errors.h"
 #include "backends/cpu/ops/onednn_matrix.h"
 
 namespace acceld::cpu {
@@ -29,6 +28,8 @@ constexpr std::int64_t kEvenStep = 128;
 
 // Primitives of all devices. One takes some 100 KiB.
 constexpr std::size_t kKeptProducts = 64;
+
+constexpr std::string_view kProduct = "product";
 
 // Whatever a product's primitive depends on.
 struct ProductKey {
@@ -96,22 +97,18 @@ bool HasPrimitive(const MatrixProduct<float>& p) {
          multiplications <= kMostOfPrimitive;
 }
 
-// Whether it could.
-bool MultiplyByPrimitive(const MatrixProduct<float>& p) {
+// Unimplemented, with C untouched, where oneDNN has none for the shape.
+absl::Status MultiplyByPrimitive(const MatrixProduct<float>& p) {
   static LruPool<ProductKey, ProductPrimitive>& pool =
       *new LruPool<ProductKey, ProductPrimitive>(kKeptProducts);
-  try {
+  return WithOneDnnErrors(kProduct, [&] {
     const ProductKey key(p);
     std::unique_ptr<ProductPrimitive> primitive = pool.Take(key);
     if (primitive == nullptr) primitive = std::make_unique<ProductPrimitive>(p);
     primitive->Run(p);
     pool.Put(key, std::move(primitive));
-    return true;
-  } catch (const dnnl::error&) {
-    return false;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace
@@ -123,17 +120,16 @@ bool HasFastOneDnnProduct() {
 }
 
 absl::Status MultiplyByOneDnn(const MatrixProduct<float>& p) {
-  if (HasPrimitive(p) && MultiplyByPrimitive(p)) return absl::OkStatus();
+  if (HasPrimitive(p)) {
+    absl::Status status = MultiplyByPrimitive(p);
+    // Only what depends on the shape alone is left to the other way, which has other bits.
+    if (!absl::IsUnimplemented(status)) return status;
+  }
   const auto letter = [](Transpose transpose) { return transpose == Transpose::kNone ? 'N' : 'T'; };
   // Its matrices are row-major: C^T = op(B)^T op(A)^T.
   const dnnl_status_t status = dnnl_sgemm(letter(p.transpose_b), letter(p.transpose_a), p.n, p.m,
                                           p.k, p.alpha, p.b, p.ldb, p.a, p.lda, p.beta, p.c, p.ldc);
-  if (status == dnnl_success) return absl::OkStatus();
-  if (status == dnnl_out_of_memory) {
-    return OutOfMemory("The host has no memory left for oneDNN's product.");
-  }
-  return DeviceError(
-      fmt::format("oneDNN's product failed with status {}.", static_cast<int>(status)));
+  return status == dnnl_success ? absl::OkStatus() : OneDnnError(kProduct, status);
 }
 
 }  // namespace acceld::cpu

@@ -9,8 +9,8 @@ namespace acceld::cpu {
 // Without AVX-512 its product is not known to be faster than OpenBLAS's.
 bool HasFastOneDnnProduct();
 
-// With as many threads as ScopedOpenMpThreads is set to. Out of memory, with C untouched, where
-// oneDNN has none for copies of the factors.
+// With as many threads as ScopedOpenMpThreads is set to. Out of memory where oneDNN has none for
+// copies of the factors; what C holds is undefined then, since some threads may have begun.
 absl::Status MultiplyByOneDnn(const MatrixProduct<float>& product);
 
 }  // namespace acceld::cpu

@@ -31,8 +31,7 @@ absl::Status Multiply(const RowMajorProduct& p) {
   const bool wide = std::max({p.lda, p.ldb, p.ldc}) > std::numeric_limits<int>::max();
   if (wide || flops > kSmallFlops) return MultiplyByOneDnn(product);
   const ScopedOpenMpThreads one_thread(1);
-  Multiply(product, /*threads=*/1);
-  return absl::OkStatus();
+  return Multiply(product, /*threads=*/1);
 }
 
 }  // namespace acceld::cpu

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,23 @@ TEST(ParallelFor, OpensNoRegionForOneRange) {
   bool in_region = true;
   ParallelFor(4, 3, 4, [&](std::int64_t, std::int64_t) { in_region = omp_in_parallel() != 0; });
   EXPECT_FALSE(in_region);
+}
+
+TEST(TryParallelFor, RunsAllRangesAndReturnsTheErrorOfTheFirstThatFails) {
+  Mutex mutex;
+  std::int64_t run = 0;
+  const auto fail_from = [&](std::int64_t first) {
+    run = 0;
+    return TryParallelFor(5, 10, 1, [&](std::int64_t begin, std::int64_t end) {
+      MutexLock lock(mutex);
+      run += end - begin;
+      return begin < first ? absl::OkStatus() : absl::InternalError(std::to_string(begin));
+    });
+  };
+  EXPECT_EQ(fail_from(4).message(), "4");
+  EXPECT_EQ(run, 10);
+  EXPECT_EQ(fail_from(10), absl::OkStatus());
+  EXPECT_EQ(run, 10);
 }
 
 TEST(ScopedOpenMpThreads, RestoresTheFormerNumber) {
