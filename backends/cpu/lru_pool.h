@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <list>
 #include <memory>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -34,13 +34,20 @@ class LruPool {
     return value;
   }
 
-  // Beyond the capacity the value that was put longest ago is destroyed.
-  void Put(const Key& key, std::unique_ptr<Value> value) {
-    std::unique_ptr<Value> oldest;  // Destroyed unlocked.
-    const MutexLock lock(mutex_);
-    by_age_.push_back({key, std::move(value)});
-    by_key_.emplace(key, std::prev(by_age_.end()));
-    if (by_age_.size() > capacity_) oldest = TakeOldest();
+  // Beyond the capacity the value that was put longest ago is destroyed. So is this one where there
+  // is no memory to keep it: whoever is done with a value has nobody to tell.
+  void Put(const Key& key, std::unique_ptr<Value> value) noexcept {
+    // Both destroyed unlocked.
+    std::list<Entry> entry;
+    std::unique_ptr<Value> oldest;
+    try {
+      entry.push_back({key, std::move(value)});
+      const MutexLock lock(mutex_);
+      by_key_.emplace(key, entry.begin());
+      by_age_.splice(by_age_.end(), entry);
+      if (by_age_.size() > capacity_) oldest = TakeOldest();
+    } catch (const std::bad_alloc&) {
+    }
   }
 
   std::size_t size() const {

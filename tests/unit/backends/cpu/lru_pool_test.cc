@@ -1,7 +1,9 @@
 #include "backends/cpu/lru_pool.h"
 
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -57,6 +59,35 @@ TEST(LruPool, DropsTheOlderOfTwoValuesOfOneKey) {
   pool.Put("a", std::make_unique<int>(3));
   EXPECT_EQ(pool.size(), 2u);
   EXPECT_EQ(ValueOf(pool.Take("a")) + ValueOf(pool.Take("a")), 5);
+}
+
+// A key for whose place in the pool there is no memory now and then.
+struct FailingKey {
+  int number;
+
+  static inline bool fails = false;
+
+  friend bool operator==(const FailingKey&, const FailingKey&) = default;
+
+  template <typename H>
+  friend H AbslHashValue(H state, const FailingKey& key) {
+    if (fails) throw std::bad_alloc();
+    return H::combine(std::move(state), key.number);
+  }
+};
+
+TEST(LruPool, DropsAValueThatThereIsNoMemoryToKeep) {
+  LruPool<FailingKey, int> pool(2);
+  pool.Put({1}, std::make_unique<int>(1));
+  FailingKey::fails = true;
+  pool.Put({2}, std::make_unique<int>(2));
+  FailingKey::fails = false;
+  EXPECT_EQ(pool.size(), 1u);
+  EXPECT_EQ(ValueOf(pool.Take({2})), -1);
+  for (int i = 3; i < 6; ++i) pool.Put({i}, std::make_unique<int>(i));
+  EXPECT_EQ(pool.size(), 2u);
+  EXPECT_EQ(ValueOf(pool.Take({4})), 4);
+  EXPECT_EQ(ValueOf(pool.Take({5})), 5);
 }
 
 TEST(LruPool, ReusesValuesPutAndTakenManyTimes) {
