@@ -15,8 +15,9 @@ namespace acceld::ops {
 // output = input folded along `axis` by `op`; f32, dense row-major. The output's shape is `shape`
 // without `axis`.
 //
-// max and min return the number where one side is NaN; all NaN gives NaN. The axis has length 0
-// only where the output is empty.
+// A sum begins at -0, to which adding changes nothing; so it is -0 where all elements are, however
+// many. max and min return the number where one side is NaN; all NaN gives NaN. The axis has length
+// 0 only where the output is empty.
 struct Reduce {
   static constexpr std::string_view kName = "reduce";
   static constexpr OpClass kClass = OpClass::kReduction;

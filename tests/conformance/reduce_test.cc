@@ -134,6 +134,35 @@ TEST_F(ReduceTest, HandlesInfinitiesAsIeee754) {
   EXPECT_EQ(Fold(ReduceOp::kMean, {kInfinity, 1}), kInfinity);
 }
 
+// Whichever loops, lanes, threads and segments a length is folded by.
+TEST_F(ReduceTest, GivesNegativeZeroForSumsOfNothingElse) {
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean}) {
+    for (const std::int64_t length :
+         {1, 2, 3, 8, 9, 15, 16, 17, 33, 100, 511, 1000, 5000, 100003}) {
+      for (const std::int64_t inner : {1, 3, 70}) {
+        const std::int64_t outer = length < 20 ? 37 : 2;
+        if (length * inner > 400'000) continue;
+        std::vector<float> input(static_cast<std::size_t>(outer * length * inner), -0.0f);
+        const auto outputs = static_cast<std::size_t>(outer * inner);
+        // One +0 makes the last sum +0.
+        input.back() = 0;
+        const Address output = Alloc(outputs * sizeof(float));
+        ASSERT_TRUE(IsOk(backend().Reduce({.op = op,
+                                           .shape = {outer, length, inner},
+                                           .axis = 1,
+                                           .input = Upload(input),
+                                           .output = output})));
+        const std::vector<float> sums = Floats(output, outputs);
+        SCOPED_TRACE(testing::Message() << outer << " x " << length << " x " << inner);
+        for (std::size_t i = 0; i < outputs; ++i) {
+          EXPECT_EQ(sums[i], 0);
+          ASSERT_EQ(std::signbit(sums[i]), i + 1 < outputs) << i;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ReduceTest, CopiesAlongAnAxisOfOne) {
   const auto input = random_.Floats(21);
   for (ReduceOp op : kReduceOps) {

@@ -17,7 +17,8 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 }  // namespace
 
 ACCELD_MULTIVERSION double Sum(const float* x, std::int64_t n) {
-  double lanes[kLanes] = {};
+  double lanes[kLanes];
+  for (double& lane : lanes) lane = -0.0;
   std::int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     // Conversions leave the processor too little room to look ahead for itself.
@@ -27,7 +28,7 @@ ACCELD_MULTIVERSION double Sum(const float* x, std::int64_t n) {
     }
   }
   for (; i < n; ++i) lanes[i % kLanes] += static_cast<double>(x[i]);
-  double sum = 0;
+  double sum = -0.0;
   for (const double lane : lanes) sum += lane;
   return sum;
 }

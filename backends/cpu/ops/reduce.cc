@@ -47,7 +47,7 @@ constexpr std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + 
 
 struct Add {
   using Value = double;
-  static constexpr Value kStart = 0;
+  static constexpr Value kStart = -0.0;
   ACCELD_INLINE static Value Of(Value a, Value b) { return a + b; }
 };
 struct TakeLargest {

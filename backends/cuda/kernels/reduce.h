@@ -50,7 +50,7 @@ class ReduceKernel {
     switch (op_) {
       case ReduceOp::kSum:
       case ReduceOp::kMean:
-        return Run<double>(block, 0.0, [](double& sum, double x) { sum += x; });
+        return Run<double>(block, -0.0, [](double& sum, double x) { sum += x; });
       case ReduceOp::kMax:
         return Run<T>(block, static_cast<T>(NAN), [](auto& max, T x) { max = MaxNumber(max, x); });
       case ReduceOp::kMin:

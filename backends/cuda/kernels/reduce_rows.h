@@ -161,7 +161,7 @@ class FoldedResults {
 // them, and not what they compute. What begins with kStart is as if it began with nothing.
 
 struct Sum {
-  static constexpr double kStart = 0;
+  static constexpr double kStart = -0.0;
 
   ACCELD_HOST_DEVICE double operator()(double a, double b) const { return a + b; }
 };

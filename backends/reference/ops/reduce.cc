@@ -16,7 +16,7 @@ void Run(const ops::Reduce& op) {
   const std::int64_t inner = op.shape.Product(axis + 1, op.shape.rank());
   for (std::int64_t o = 0; o < outer; ++o) {
     for (std::int64_t i = 0; i < inner; ++i) {
-      double sum = 0;
+      double sum = -0.0;
       float largest = NAN;
       float smallest = NAN;
       for (std::int64_t l = 0; l < length; ++l) {
