@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "backends/core/status.h"
+#include "backends/cpu/parallel.h"
 #include "fmt/format.h"
 #include "tests/bench/cpu/in_process.h"
 #include "tests/bench/figures.h"
@@ -174,6 +175,8 @@ std::vector<Call> DirectCalls(Products<float>& products) {
 template <typename T>
 std::vector<Figure> GemmOfSize(std::int64_t n) {
   const auto measure = [n](const Setting& setting, int threads) -> absl::StatusOr<Measurement> {
+    // Primitives are made for as many threads as run them.
+    const ScopedOpenMpThreads openmp(threads);
     ACCELD_ASSIGN_OR_RETURN(const auto products, Products<T>::Create(threads, n));
     InProcess& device = products->device();
     return MeasureAgainst(
@@ -185,6 +188,7 @@ std::vector<Figure> GemmOfSize(std::int64_t n) {
 
 // 512 products of 32 x 32.
 absl::StatusOr<Measurement> BatchedGemm(const Setting& setting, int threads) {
+  const ScopedOpenMpThreads openmp(threads);
   ACCELD_ASSIGN_OR_RETURN(const auto products,
                           Products<float>::Create(threads, kBatchedSize, kBatch));
   InProcess& device = products->device();
