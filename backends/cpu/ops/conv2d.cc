@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "backends/cpu/ops/conv2d_product.h"
 #include "backends/cpu/ops/image_groups.h"
 #include "backends/cpu/ops/onednn.h"
+#include "backends/cpu/parallel.h"
 #include "backends/cpu/work_size.h"
 
 namespace acceld::cpu {
@@ -30,6 +32,9 @@ constexpr std::int64_t kWideFilter = 14;
 
 // With so many rows of each of the stride's phases own kernels keep several threads busy.
 constexpr std::int64_t kRowsOfKernels = 16;
+
+// Of a filter that is read through; less is not worth a thread.
+constexpr std::int64_t kElementsPerThread = 64 * 1024;
 
 // The same convolution, in the form that is computed best: an image one column wide is stored as
 // one a row high, and no stride is longer than it need be.
@@ -54,13 +59,11 @@ bool HasImageChannels(const Conv2dShape& shape) {
   return shape.filter[1] <= kMaxImageChannels && shape.filter[0] % 16 == 0;
 }
 
-// Whether the input's gradient is computed as a forward convolution of the output's gradient.
-bool IsBetterForward(const Conv2dShape& shape) {
+// Whether the input's gradient can be computed as a forward convolution of the output's gradient.
+bool TurnsForward(const Conv2dShape& shape) {
   constexpr std::array<std::int64_t, 2> kEachPlace{1, 1};
   return shape.stride == kEachPlace && shape.padding[0] < shape.filter[2] &&
-         shape.padding[1] < shape.filter[3] &&
-         (std::max(shape.filter[0], shape.filter[1]) < kFewFilters ||
-          shape.filter[3] > kWideFilter);
+         shape.padding[1] < shape.filter[3];
 }
 
 // Whether oneDNN has little to fill its vectors with for a gradient.
@@ -85,8 +88,11 @@ Algorithm ChooseForward(const Conv2dShape& shape, bool whole_blocks) {
 }
 
 Algorithm ChooseBackwardData(const Conv2dShape& shape, bool whole_blocks) {
-  if (IsBetterForward(shape)) return Algorithm::kTurnedForward;
+  const bool few_filters = std::max(shape.filter[0], shape.filter[1]) < kFewFilters;
+  if (few_filters && TurnsForward(shape)) return Algorithm::kTurnedForward;
+  // Of others the turned filter, too, would be too large.
   if (!FitsKeptWorkspace(shape)) return Algorithm::kColumns;
+  if (shape.filter[3] > kWideFilter && TurnsForward(shape)) return Algorithm::kTurnedForward;
   // Kernels share out rows.
   if (IsNarrow(shape) && shape.input[2] / shape.stride[0] >= kRowsOfKernels) {
     return Algorithm::kKernels;
@@ -147,12 +153,15 @@ absl::Status ConvolveTurnedForward(const Conv2d& gradient, CpuContext& context) 
   const auto [filters, channels, height, width] = gradient.shape.filter;
   const std::int64_t plane = height * width;
   ACCELD_ASSIGN_OR_RETURN(float* const turned, context.Elements<float>(filters * channels * plane));
-  for (std::int64_t k = 0; k < filters; ++k) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const float* const source = gradient.filter + (k * channels + c) * plane;
-      std::reverse_copy(source, source + plane, turned + (c * filters + k) * plane);
-    }
-  }
+  const std::int64_t grain = std::max<std::int64_t>(1, kElementsPerThread / plane);
+  ParallelFor(context.threads(), filters * channels, grain,
+              [&, filters = filters, channels = channels](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t i = begin; i < end; ++i) {
+                  const float* const source = gradient.filter + i * plane;
+                  const std::int64_t target = i % channels * filters + i / channels;
+                  std::reverse_copy(source, source + plane, turned + target * plane);
+                }
+              });
   const Conv2dShape shape{
       .input = gradient.shape.output,
       .filter = {channels, filters, height, width},
@@ -174,11 +183,17 @@ bool PadsGradient(Conv2dDirection direction, Algorithm algorithm) {
          (algorithm == Algorithm::kKernels || algorithm == Algorithm::kTurnedForward);
 }
 
-bool HasFiniteFilter(const Conv2d& convolution) {
-  const std::int64_t count = ElementCount(convolution.shape.filter);
-  bool finite = true;
-  for (std::int64_t i = 0; i < count; ++i) finite &= std::isfinite(convolution.filter[i]);
-  return finite;
+bool HasFiniteFilter(const Conv2d& convolution, int threads) {
+  std::atomic<bool> all_finite = true;
+  ParallelFor(threads, ElementCount(convolution.shape.filter), kElementsPerThread,
+              [&](std::int64_t begin, std::int64_t end) {
+                bool finite = true;
+                for (std::int64_t i = begin; i < end; ++i) {
+                  finite &= std::isfinite(convolution.filter[i]);
+                }
+                if (!finite) all_finite.store(false, std::memory_order_relaxed);
+              });
+  return all_finite.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -187,7 +202,8 @@ absl::Status Convolve(const Conv2d& convolution, CpuContext& context) {
   Conv2d normalized = convolution;
   normalized.shape = Normalized(convolution.shape);
   const Algorithm algorithm = Choose(convolution.direction, normalized.shape, context.threads());
-  if (PadsGradient(convolution.direction, algorithm) && !HasFiniteFilter(normalized)) {
+  if (PadsGradient(convolution.direction, algorithm) &&
+      !HasFiniteFilter(normalized, context.threads())) {
     return ConvolveColumns(normalized, context);
   }
   const auto by_onednn = [&](OneDnnLayout layout) {

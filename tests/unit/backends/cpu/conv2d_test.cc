@@ -187,6 +187,53 @@ TEST_F(CpuConv2d, TakesNoMemoryOfTheClientsForFewLargeFilters) {
   EXPECT_THAT(filter, testing::Each(2));
 }
 
+// Wide filters that the kept workspace does not hold, whose turned copy was no use.
+TEST_F(CpuConv2d, TakesNoMemoryOfTheClientsForManyWideFilters) {
+  TestDevice device({.threads = 2, .memory_limit_bytes = 1 << 20});
+  const Conv2dShape shape = Conv2dShape::For({1, 144, 16, 16}, {144, 144, 15, 15}, {1, 1}, {7, 7});
+  const std::vector<float> output(static_cast<std::size_t>(ElementCount(shape.output)), 1);
+  const std::vector<float> filter(static_cast<std::size_t>(ElementCount(shape.filter)), 0.5F);
+  std::vector<float> input(static_cast<std::size_t>(ElementCount(shape.input)), NAN);
+  ASSERT_THAT(device.Run(Op(ops::Conv2dBackwardData{.shape = shape,
+                                                    .filter = AddressOf(filter),
+                                                    .output_gradient = AddressOf(output),
+                                                    .input_gradient = AddressOf(input)})),
+              IsOk());
+  // The first place is read by 8 x 8 of the outputs, the eighth by 15 x 15.
+  EXPECT_EQ(input[0], 0.5F * 144 * 8 * 8);
+  EXPECT_EQ(input[7 * 16 + 7], 0.5F * 144 * 15 * 15);
+}
+
+// What is kept from one convolution to the next is laid out for it: not the filter.
+TEST_F(CpuConv2d, SeesAChangedFilter) {
+  const Conv2dShape shape = Conv2dShape::For({2, 32, 14, 14}, {32, 32, 3, 3}, {1, 1}, {1, 1});
+  const Conv2dShape other = Conv2dShape::For({2, 48, 14, 14}, {32, 48, 3, 3}, {1, 1}, {1, 1});
+  // The same memory each time.
+  std::vector<float> input;
+  std::vector<float> filter;
+  std::vector<float> output;
+  for (int i = 0; i < 4; ++i) {
+    const auto fill = [&](std::vector<float>& values, std::int64_t count) {
+      values.reserve(100'000);
+      const auto random = random_.Vector(count);
+      values.assign(random.begin(), random.end());
+    };
+    const Conv2dShape& now = i == 2 ? other : shape;
+    fill(input, ElementCount(now.input));
+    fill(filter, ElementCount(now.filter));
+    fill(output, ElementCount(now.output));
+    const auto [actual, expected] = RunBoth(
+        ops::Conv2dForward{.shape = now, .input = AddressOf(input), .filter = AddressOf(filter)},
+        &ops::Conv2dForward::output, output.size());
+    ExpectClose(actual, expected, 1e-5, 1e-3);
+    const auto [gradient, expected_gradient] = RunBoth(
+        ops::Conv2dBackwardData{
+            .shape = now, .filter = AddressOf(filter), .output_gradient = AddressOf(output)},
+        &ops::Conv2dBackwardData::input_gradient, input.size());
+    ExpectClose(gradient, expected_gradient, 1e-5, 1e-3);
+  }
+}
+
 // Equal products, whose rounding errors all go one way; many channels, and long rows of the filter.
 TEST_F(CpuConv2d, KeepsTheDigitsOfLongSumsForFewFilters) {
   for (const Conv2dShape& shape :
