@@ -10,16 +10,13 @@
 #include "backends/cpu/ops/attention_block.h"
 #include "backends/cpu/ops/pointers.h"
 #include "backends/cpu/parallel.h"
+#include "backends/memory/alignment.h"
 
 namespace acceld::cpu {
 namespace {
 
 // So many tasks a thread, where keys are split, keep the last ones from waiting for long.
 constexpr std::int64_t kTasksPerThread = 4;
-
-// The parts' outputs may take half of the workspace that the device keeps, so that nothing fails
-// for their sake.
-constexpr std::int64_t kMaxPartialOutputs = kKeptWorkspaceBytes / 2 / sizeof(float);
 
 std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -55,13 +52,23 @@ absl::Status ForEachTask(std::int64_t lanes, std::int64_t tasks, const RunTask& 
                         });
 }
 
-// In how many parts the keys of each block are taken in.
-std::int64_t PartsOf(const ops::Attention& op, std::int64_t blocks, int threads) {
+// In how many parts the keys of each block are taken in: so few that the scores of the threads and
+// the parts' outputs fit into the workspace that the device keeps, so that nothing fails for their
+// sake.
+std::int64_t PartsOf(const ops::Attention& op, std::int64_t blocks, const CpuContext& context) {
+  const std::int64_t threads = context.threads();
   if (threads == 1 || blocks >= kTasksPerThread * threads) return 1;
   const std::int64_t outputs = blocks * std::min(kQueryBlock, op.seq_q) * op.head_dim;
-  const std::int64_t that_fit = kMaxPartialOutputs / outputs;
-  return std::max<std::int64_t>(1, std::min({CeilDivide(kTasksPerThread * threads, blocks),
-                                             op.seq_kv / kKeyBlock, that_fit}));
+  const auto left = static_cast<std::int64_t>(context.kept_bytes_left() / sizeof(float));
+  // Where they are aligned, there is a gap between the two.
+  const auto fits = [&](std::int64_t parts) {
+    return std::min(threads, blocks * parts) * ScoreCount(op) + parts * outputs <=
+           left - std::int64_t{kMemoryAlignment / sizeof(float)};
+  };
+  std::int64_t parts =
+      std::min(CeilDivide(kTasksPerThread * threads, blocks), op.seq_kv / kKeyBlock);
+  while (parts > 1 && !fits(parts)) --parts;
+  return std::max<std::int64_t>(1, parts);
 }
 
 // How many keys some query of the block sees.
@@ -101,7 +108,7 @@ absl::Status RunInParts(const ops::Attention& op, std::int64_t blocks, std::int6
 
 absl::Status Run(const ops::Attention& op, CpuContext& context) {
   const std::int64_t blocks = op.batch * op.heads * BlocksOfHead(op);
-  const std::int64_t parts = PartsOf(op, blocks, context.threads());
+  const std::int64_t parts = PartsOf(op, blocks, context);
   const std::int64_t lanes = std::min<std::int64_t>(context.threads(), blocks * parts);
   ACCELD_ASSIGN_OR_RETURN(float* const scores, context.Elements<float>(lanes * ScoreCount(op)));
   if (parts > 1) return RunInParts(op, blocks, parts, lanes, scores, context);

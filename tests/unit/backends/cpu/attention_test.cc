@@ -96,6 +96,31 @@ TEST(CpuAttention, AgreesWithTheReferenceOnLongSequences) {
   }
 }
 
+// The scores of all queries and keys would be 64 MiB.
+TEST(CpuAttention, TakesNoMemoryOfTheClientsForLongSequences) {
+  TestDevice device({.threads = 2, .memory_limit_bytes = 1 << 20});
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const ops::Attention op{.batch = 1, .heads = 1, .seq_q = 4096, .seq_kv = 4096, .head_dim = 8};
+  const Data data = RandomData(random, op);
+  ExpectClose(RunOn(device, op, data), Expected(op, data), 1e-5, 2e-5);
+}
+
+// One block of queries, whose keys are shared out: the scores of so many threads leave little room
+// for the parts' outputs.
+TEST(CpuAttention, TakesNoMemoryOfTheClientsForTheirThreads) {
+  for (const int threads : {48, 100}) {
+    TestDevice device({.threads = threads, .memory_limit_bytes = 1 << 20});
+    Random random;
+    SCOPED_TRACE(random.Trace());
+    const ops::Attention op{
+        .batch = 1, .heads = 1, .seq_q = 128, .seq_kv = 1 << 17, .head_dim = 64, .scale = 0.125f};
+    const Data data = RandomData(random, op);
+    const auto output = RunOn(device, op, data);
+    EXPECT_THAT(output, testing::Each(testing::Lt(1)));
+  }
+}
+
 TEST(CpuAttention, GivesZerosToQueriesThatSeeNoKey) {
   TestDevice device;
   Random random;
