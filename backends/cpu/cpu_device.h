@@ -16,13 +16,10 @@
 
 namespace acceld {
 
-// The most threads a CPU device can be given.
-inline constexpr int kMaxCpuThreads = 1024;
-
 struct CpuOptions {
-  // How many threads work on a large op: 1 to kMaxCpuThreads and OMP_THREAD_LIMIT. 0: every core
-  // this process may use (affinity, cgroup quota and that limit). Results may differ in their last
-  // bits for different numbers.
+  // How many threads work on a large op: 1 to kMaxCpuThreads (parallel.h) and OMP_THREAD_LIMIT.
+  // 0: every core this process may use (affinity, cgroup quota), within these limits. Results may
+  // differ in their last bits for different numbers.
   int threads = 0;
   // What allocations may take together, in bytes. 0: 75 % of the lesser of the machine's memory and
   // the cgroup's limit.

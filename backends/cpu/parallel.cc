@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backends/core/mutex.h"
-#include "backends/cpu/host_resources.h"
 
 // libgomp is not instrumented, so ThreadSanitizer has to be told that a region's threads start
 // after what came before it and end before what comes after it.
@@ -90,7 +89,7 @@ ScopedOpenMpThreads::~ScopedOpenMpThreads() {
 
 int OpenMpThreadLimit() { return omp_get_thread_limit(); }
 
-int DefaultThreads() { return std::min(UsableCores(), OpenMpThreadLimit()); }
+int DefaultThreads(int cores) { return std::min({cores, OpenMpThreadLimit(), kMaxCpuThreads}); }
 
 void LeaveOpenMpCore() {
   if (omp_get_proc_bind() == omp_proc_bind_false) return;

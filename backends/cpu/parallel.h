@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "backends/cpu/host_resources.h"
 
 namespace acceld {
 
@@ -39,9 +40,12 @@ class ScopedOpenMpThreads {
 // How many threads OpenMP gives a region at most (OMP_THREAD_LIMIT).
 int OpenMpThreadLimit();
 
-// How many threads a device has that is not told: one a core that this process may use, within that
-// limit.
-int DefaultThreads();
+// The most threads a CPU device can be given.
+inline constexpr int kMaxCpuThreads = 1024;
+
+// How many threads a device has that is not told: one a core of the `cores` that this process may
+// use, within both limits.
+int DefaultThreads(int cores = UsableCores());
 
 // With OMP_PROC_BIND=spread in the environment, OpenMP keeps the threads of a region on cores of
 // their own, without which the system may leave two of them on one core for milliseconds while

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backends/cpu/parallel.h"
 #include "backends/cpu/work_size.h"
 #include "tests/unit/backends/core/is_status.h"
 #include "tests/unit/backends/cpu/testing.h"
@@ -24,6 +25,13 @@ TEST(CpuDevice, DescribesItself) {
 TEST(CpuDevice, RefusesThreadsOutOfRange) {
   EXPECT_THAT(MakeCpuDevice({.threads = -1})->Init(), IsInvalid("given -1 threads"));
   EXPECT_THAT(MakeCpuDevice({.threads = 1025})->Init(), IsInvalid("allowed are 1 to 1024"));
+}
+
+// Machines may have more processors than a device takes.
+TEST(CpuDevice, ByDefaultTakesAsManyThreadsAsItMayHave) {
+  EXPECT_EQ(DefaultThreads(3), 3);
+  EXPECT_EQ(DefaultThreads(1024), 1024);
+  EXPECT_EQ(DefaultThreads(1025), 1024);
 }
 
 TEST(CpuDevice, RefusesPrograms) {
