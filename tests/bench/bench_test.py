@@ -45,7 +45,8 @@ NAMES = """
     attention_f32_b1h8s1024d64_vs_gemms_t1 attention_f32_b1h8s1024d64_vs_gemms_t2
     attention_causal_f32_b1h8s1024d64_vs_gemms_t1 attention_causal_f32_b1h8s1024d64_vs_gemms_t2
     shape_cliffs_unary shape_cliffs_binary shape_cliffs_reduce shape_cliffs_softmax
-    shape_cliffs_gather shape_cliffs_scatter shape_cliffs_gemm shape_cliffs_batched_gemm
+    shape_cliffs_gather shape_cliffs_scatter shape_cliffs_gemm shape_cliffs_gemm_f64
+    shape_cliffs_gemm_mixed_precision shape_cliffs_batched_gemm
     shape_cliffs_conv_fwd shape_cliffs_conv_bwd_data shape_cliffs_conv_bwd_filter
     shape_cliffs_attention
 """.split() + [

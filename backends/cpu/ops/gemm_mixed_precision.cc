@@ -24,6 +24,10 @@ namespace {
 constexpr std::int64_t kBlockRows = 1536;
 constexpr std::int64_t kBlockDepth = 512;
 
+// A block of few rows is deeper, up to so many elements, so that a long sum is not made of many
+// small products, and threads share the rounding.
+constexpr std::int64_t kNarrowBlockElements = 128 * 1024;
+
 constexpr std::int64_t kRoundedPerThread = 16 * 1024;
 
 // Below this many multiplications, what oneDNN does around a product costs too much. Of fewer rows,
@@ -46,53 +50,73 @@ Block StoredBlock(const float* data, std::int64_t ld, Transpose transpose, std::
   return {data + column + row * ld, ld, columns, rows};
 }
 
-ACCELD_MULTIVERSION void RoundColumnToF16(const float* source, float* target, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) target[i] = RoundToF16(source[i]);
+ACCELD_MULTIVERSION void RoundBlockToF16(const Block& block, float* target) {
+  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
+    const float* const column = block.data + j * block.ld;
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < block.rows; ++i) target[i] = RoundToF16(column[i]);
+  }
 }
 
-ACCELD_MULTIVERSION void RoundColumnToBf16(const float* source, float* target, std::int64_t n) {
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) target[i] = RoundToBf16(source[i]);
+ACCELD_MULTIVERSION void RoundBlockToBf16(const Block& block, float* target) {
+  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
+    const float* const column = block.data + j * block.ld;
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < block.rows; ++i) target[i] = RoundToBf16(column[i]);
+  }
 }
 
 // Writes bf16 itself. Returns whether any is subnormal.
-ACCELD_MULTIVERSION bool PackColumnAsBf16(const float* source, std::uint16_t* target,
-                                          std::int64_t n) {
+ACCELD_MULTIVERSION bool PackAsBf16(const Block& block, std::uint16_t* target) {
   std::uint32_t subnormals = 0;
-  ACCELD_INDEPENDENT_ELEMENTS
-  for (std::int64_t i = 0; i < n; ++i) {
-    const float rounded = RoundToBf16(source[i]);
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(rounded);
-    // A NaN whose payload is in its lower half stays one.
-    target[i] = static_cast<std::uint16_t>((bits >> 16) | (rounded == rounded ? 0 : 0x40));
-    const std::uint32_t magnitude = bits & 0x7fffffff;
-    subnormals |= (magnitude - 1 < 0x7fffff) ? 1 : 0;
+  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
+    const float* const column = block.data + j * block.ld;
+    ACCELD_INDEPENDENT_ELEMENTS
+    for (std::int64_t i = 0; i < block.rows; ++i) {
+      const float rounded = RoundToBf16(column[i]);
+      const std::uint32_t bits = std::bit_cast<std::uint32_t>(rounded);
+      // A NaN whose payload is in its lower half stays one.
+      target[i] = static_cast<std::uint16_t>((bits >> 16) | (rounded == rounded ? 0 : 0x40));
+      const std::uint32_t magnitude = bits & 0x7fffffff;
+      subnormals |= (magnitude - 1 < 0x7fffff) ? 1 : 0;
+    }
   }
   return subnormals != 0;
 }
 
-void ForEachColumn(const Block& block, int threads,
-                   absl::FunctionRef<void(const float* column, std::int64_t offset)> body) {
-  const std::int64_t grain = std::max<std::int64_t>(1, kRoundedPerThread / block.rows);
-  ParallelFor(threads, block.columns, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t j = begin; j < end; ++j) body(block.data + j * block.ld, j * block.rows);
+// Calls body(part, offset) for parts that together are the block, the first element of each being
+// the block's `offset`-th: whole columns, or some rows of one.
+void ForEachPart(Block block, int threads,
+                 absl::FunctionRef<void(const Block& part, std::int64_t offset)> body) {
+  const std::int64_t count = block.rows * block.columns;
+  if (block.ld == block.rows) block = {block.data, count, count, 1};
+  ParallelFor(threads, count, kRoundedPerThread, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t row = begin % block.rows;
+      const std::int64_t columns = row == 0 ? (end - begin) / block.rows : 0;
+      Block part{block.data + begin / block.rows * block.ld + row, block.ld, block.rows, columns};
+      if (columns == 0) {
+        part.rows = std::min(block.rows - row, end - begin);
+        part.columns = 1;
+      }
+      body(part, begin);
+      begin += part.rows * part.columns;
+    }
   });
 }
 
 // Writes the block, rounded, to [rows, columns] adjacent elements.
 void RoundBlock(const Block& block, MixedPrecision precision, float* target, int threads) {
-  const auto round = precision == MixedPrecision::kF16 ? RoundColumnToF16 : RoundColumnToBf16;
-  ForEachColumn(block, threads, [&](const float* column, std::int64_t offset) {
-    round(column, target + offset, block.rows);
-  });
+  const auto round = precision == MixedPrecision::kF16 ? RoundBlockToF16 : RoundBlockToBf16;
+  ForEachPart(block, threads,
+              [&](const Block& part, std::int64_t offset) { round(part, target + offset); });
 }
 
 // Likewise as bf16. False where any is subnormal.
 bool PackBlockAsBf16(const Block& block, std::uint16_t* target, int threads) {
   std::atomic<bool> subnormals = false;
-  ForEachColumn(block, threads, [&](const float* column, std::int64_t offset) {
-    if (PackColumnAsBf16(column, target + offset, block.rows)) {
+  ForEachPart(block, threads, [&](const Block& part, std::int64_t offset) {
+    if (PackAsBf16(part, target + offset)) {
       subnormals.store(true, std::memory_order_relaxed);
     }
   });
@@ -137,7 +161,8 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
   const bool native = IsNative(op);
   const std::int64_t block_m = std::min(op.m, kBlockRows);
   const std::int64_t block_n = std::min(op.n, kBlockRows);
-  const std::int64_t block_k = std::min(op.k, kBlockDepth);
+  const std::int64_t block_k =
+      std::min(op.k, std::max(kBlockDepth, kNarrowBlockElements / std::max(block_m, block_n)));
   const std::int64_t elements = (block_m + block_n) * block_k;
   ACCELD_ASSIGN_OR_RETURN(
       std::byte* const workspace,

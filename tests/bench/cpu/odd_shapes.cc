@@ -112,20 +112,26 @@ ShapedOps ScatterShapes() {
   return all;
 }
 
-ShapedOps GemmShapes() {
-  ShapedOps all{.name = "gemm", .ops = {}};
-  for (const auto& [m, n, k] :
-       std::initializer_list<std::array<std::int64_t, 3>>{{512, 512, 512},
-                                                          {509, 521, 503},
-                                                          {1, 2048, 2048},
-                                                          {2048, 1, 2048},
-                                                          {2048, 2048, 1},
-                                                          {1, 1, kCount},
-                                                          {3, 5, 100003},
-                                                          {7, 100003, 11},
-                                                          {4099, 17, 4093}}) {
-    all.ops.push_back({fmt::format("{} x {} x {}", m, n, k),
-                       ops::Gemm{.m = m, .n = n, .k = k, .lda = m, .ldb = k, .ldc = m}});
+constexpr std::array<std::int64_t, 3> kProducts[] = {
+    {512, 512, 512}, {509, 521, 503}, {1, 2048, 2048}, {2048, 1, 2048}, {2048, 2048, 1},
+    {1, 1, kCount},  {3, 5, 100003},  {7, 100003, 11}, {4099, 17, 4093}};
+
+// `op`, any of the gemms, of each of the sizes; with both factors transposed as well.
+template <typename GemmOp>
+ShapedOps ProductShapes(std::string name, GemmOp op) {
+  ShapedOps all{.name = std::move(name), .ops = {}};
+  for (const auto& [m, n, k] : kProducts) {
+    for (const Transpose transpose : {Transpose::kNone, Transpose::kTranspose}) {
+      const bool transposed = transpose == Transpose::kTranspose;
+      op.transpose_a = op.transpose_b = transpose;
+      op.m = m;
+      op.n = n;
+      op.k = k;
+      op.lda = transposed ? k : m;
+      op.ldb = transposed ? n : k;
+      op.ldc = m;
+      all.ops.push_back({fmt::format("{} x {} x {}{}", m, n, k, transposed ? " tt" : ""), op});
+    }
   }
   return all;
 }
@@ -226,7 +232,10 @@ std::vector<ShapedOps> OddShapes() {
           SoftmaxShapes(),
           GatherShapes(),
           ScatterShapes(),
-          GemmShapes(),
+          ProductShapes("gemm", ops::Gemm{.type = DataType::kF32}),
+          ProductShapes("gemm_f64", ops::Gemm{.type = DataType::kF64}),
+          ProductShapes("gemm_mixed_precision",
+                        ops::GemmMixedPrecision{.precision = MixedPrecision::kBf16}),
           BatchedGemmShapes(),
           ConvolutionShapes<ops::Conv2dForward>("conv_fwd"),
           ConvolutionShapes<ops::Conv2dBackwardData>("conv_bwd_data"),

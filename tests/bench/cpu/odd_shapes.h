@@ -23,10 +23,11 @@ struct ShapedOps {
 
 std::vector<ShapedOps> OddShapes();
 
-// How much an op is: elements, of the input or, for gather and scatter, of the rows that move; for
-// products, convolutions and attention floating-point operations, but where they are few beside the
-// operands' elements, 32 an element, which is what a processor does while it reads or writes one;
-// the exponential of each of attention's scores counts as 16.
+// How much an op is: elements, of all operands or, for reduce, of the input or, for gather and
+// scatter, of the rows that move; for products, convolutions and attention floating-point
+// operations, but where they are few beside the operands' elements, 32 an element, which is what a
+// processor does while it reads or writes one; the exponential of each of attention's scores counts
+// as 16. Elements are of 4 bytes.
 double WorkOf(const Op& op);
 
 }  // namespace acceld::bench

@@ -139,6 +139,30 @@ TEST(CpuGemm, OfOneShapeAgreesWithTheReferenceForEachOfItsOperands) {
   }
 }
 
+// Devices share the primitives but not the threads that run them.
+TEST(CpuGemm, GivesTheSameBitsOnEveryDevice) {
+  constexpr std::int64_t kSize = 512;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const auto a = random.Vector(kSize * kSize);
+  const auto b = random.Vector(kSize * kSize);
+  ops::Gemm op{.m = kSize, .n = kSize, .k = kSize, .lda = kSize, .ldb = kSize, .ldc = kSize};
+  op.transpose_a = op.transpose_b = Transpose::kTranspose;
+  op.a = AddressOf(a);
+  op.b = AddressOf(b);
+  TestDevice first;
+  std::vector<float> expected(kSize * kSize);
+  op.c = AddressOf(expected);
+  ASSERT_THAT(first.Run(Op(op)), IsOk());
+  for (int i = 0; i < 3; ++i) {
+    TestDevice other;
+    std::vector<float> c(kSize * kSize, kNaN);
+    op.c = AddressOf(c);
+    ASSERT_THAT(other.Run(Op(op)), IsOk());
+    EXPECT_TRUE(SameBits(c, expected));
+  }
+}
+
 TEST(CpuGemm, OfFewVectorsSpreadsNaNOfItsFactors) {
   TestDevice device;
   const std::vector<double> zeros(1024 * 1024);
@@ -432,6 +456,33 @@ TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceBeyondOneBlock) {
       ops::GemmMixedPrecision{
           .transpose_b = Transpose::kTranspose, .m = 3, .n = 1540, .k = 520, .beta = 2},
       2e-6);
+}
+
+// Blocks of few rows and columns, next to each other or apart, from rows of A as stored and columns
+// of them, are rounded in one go or column by column, by one thread or two.
+TEST(CpuGemmMixedPrecision, AgreesWithTheReferenceForNarrowFactors) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const Transpose transpose_b : {Transpose::kNone, Transpose::kTranspose}) {
+      for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 300'001},
+                                    {1, 3, 70'001},
+                                    {5, 2, 40'009},
+                                    {33, 1, 9001},
+                                    {1, 3001, 7},
+                                    {3001, 2, 3},
+                                    {35, 37, 5003}}) {
+        ops::GemmMixedPrecision op{.transpose_a = transpose_a, .transpose_b = transpose_b};
+        op.precision = random.Pick({MixedPrecision::kF16, MixedPrecision::kBf16});
+        op.m = m;
+        op.n = n;
+        op.k = k;
+        op.beta = random.Pick({0.0f, 1.5f});
+        ExpectLikeReference<float>(device, random, op, 2e-6);
+      }
+    }
+  }
 }
 
 // Large enough for the processor's own bf16 products.
