@@ -7,6 +7,7 @@
 #include "backends/cpu/ops/filter_blocks.h"
 #include "backends/cpu/ops/onednn_engine.h"
 #include "backends/cpu/ops/onednn_errors.h"
+#include "backends/cpu/ops/onednn_scratchpad.h"
 #include "backends/memory/alignment.h"
 
 namespace acceld::cpu {
@@ -28,13 +29,6 @@ memory::desc InFormat(const Sizes& sizes, Format format) {
 
 bool HasWholeBlocks(const Sizes& filter) {
   return filter[0] % kFilterBlock == 0 && filter[1] % kFilterBlock == 0;
-}
-
-// Scratch memory comes from the op's workspace, where it is counted.
-dnnl::primitive_attr Attributes() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
 }
 
 constexpr std::string_view kConvolution = "convolution";
@@ -86,7 +80,7 @@ OneDnnConvolution::Parts OneDnnConvolution::MakeParts(const OneDnnKey& key, Form
       {key.direction == Conv2dDirection::kForward ? dnnl::prop_kind::forward_inference
                                                   : dnnl::prop_kind::forward_training,
        kDirect, input, filter, output, stride, padding, padding},
-      Attributes(), Engine(), /*allow_empty=*/true);
+      WithScratchpadArgument(), Engine(), /*allow_empty=*/true);
   if (!forward) return {};
   switch (key.direction) {
     case Conv2dDirection::kForward:
@@ -95,16 +89,16 @@ OneDnnConvolution::Parts OneDnnConvolution::MakeParts(const OneDnnKey& key, Form
               forward.dst_desc(), forward.scratchpad_desc()};
     case Conv2dDirection::kBackwardData: {
       const dnnl::convolution_backward_data::primitive_desc backward(
-          {kDirect, input, filter, output, stride, padding, padding}, Attributes(), Engine(),
-          forward, /*allow_empty=*/true);
+          {kDirect, input, filter, output, stride, padding, padding}, WithScratchpadArgument(),
+          Engine(), forward, /*allow_empty=*/true);
       if (!is_good(backward)) break;
       return {dnnl::convolution_backward_data(backward), backward.diff_src_desc(),
               backward.weights_desc(), backward.diff_dst_desc(), backward.scratchpad_desc()};
     }
     case Conv2dDirection::kBackwardFilter: {
       const dnnl::convolution_backward_weights::primitive_desc backward(
-          {kDirect, input, filter, output, stride, padding, padding}, Attributes(), Engine(),
-          forward, /*allow_empty=*/true);
+          {kDirect, input, filter, output, stride, padding, padding}, WithScratchpadArgument(),
+          Engine(), forward, /*allow_empty=*/true);
       if (!is_good(backward)) break;
       return {dnnl::convolution_backward_weights(backward), backward.src_desc(),
               backward.diff_weights_desc(), backward.diff_dst_desc(), backward.scratchpad_desc()};
@@ -141,6 +135,7 @@ OneDnnConvolution::OneDnnConvolution(const OneDnnKey& key, Parts parts)
             filter_.is_written ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
   InitArray(input_, key.shape.input, input_.is_written ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC);
   InitArray(output_, key.shape.output, output_.is_written ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
+  // Scratch memory comes from the op's workspace, where it is counted.
   scratchpad_ = memory(parts.scratchpad, Engine(), DNNL_MEMORY_NONE);
   scratchpad_offset_ = TakeWorkspace(parts.scratchpad.get_size());
   arguments_.emplace(DNNL_ARG_SCRATCHPAD, scratchpad_);

@@ -2,7 +2,6 @@
 
 #include <omp.h>
 
-#include <array>
 #include <dnnl.hpp>
 #include <memory>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "backends/cpu/ops/onednn_engine.h"
 #include "backends/cpu/ops/onednn_errors.h"
 #include "backends/cpu/ops/onednn_matrix.h"
+#include "backends/cpu/ops/onednn_scratchpad.h"
 
 namespace acceld::cpu {
 namespace {
@@ -31,28 +31,6 @@ constexpr std::size_t kKeptProducts = 64;
 
 constexpr std::string_view kProduct = "product";
 
-// Whatever a product's primitive depends on.
-struct ProductKey {
-  // For the calling thread.
-  explicit ProductKey(const MatrixProduct<float>& p)
-      : transpose_a(p.transpose_a != Transpose::kNone),
-        transpose_b(p.transpose_b != Transpose::kNone),
-        sizes{p.m, p.n, p.k, p.lda, p.ldb, p.ldc},
-        threads(omp_get_max_threads()) {}
-
-  bool transpose_a;
-  bool transpose_b;
-  std::array<std::int64_t, 6> sizes;
-  int threads;
-
-  friend bool operator==(const ProductKey&, const ProductKey&) = default;
-
-  template <typename H>
-  friend H AbslHashValue(H state, const ProductKey& key) {
-    return H::combine(std::move(state), key.transpose_a, key.transpose_b, key.sizes, key.threads);
-  }
-};
-
 // C = op(A) op(B) for one shape, and oneDNN's names for the matrices. One thread at a time.
 class ProductPrimitive {
  public:
@@ -63,13 +41,20 @@ class ProductPrimitive {
         b_(Matrix(p.k, p.n, p.ldb, p.transpose_b)),
         a_(Matrix(p.m, p.k, p.lda, p.transpose_a)),
         c_(Matrix(p.m, p.n, p.ldc, Transpose::kNone)),
-        product_({{b_.get_desc(), a_.get_desc(), c_.get_desc()}, Engine()}),
-        arguments_{{DNNL_ARG_SRC, b_}, {DNNL_ARG_WEIGHTS, a_}, {DNNL_ARG_DST, c_}} {}
+        description_({b_.get_desc(), a_.get_desc(), c_.get_desc()}, WithScratchpadArgument(),
+                     Engine()),
+        scratchpad_(description_.scratchpad_desc(), Engine(), DNNL_MEMORY_NONE),
+        product_(description_),
+        arguments_{{DNNL_ARG_SRC, b_},
+                   {DNNL_ARG_WEIGHTS, a_},
+                   {DNNL_ARG_DST, c_},
+                   {DNNL_ARG_SCRATCHPAD, scratchpad_}} {}
 
   void Run(const MatrixProduct<float>& p) {
     b_.set_data_handle(const_cast<float*>(p.b));
     a_.set_data_handle(const_cast<float*>(p.a));
     c_.set_data_handle(p.c);
+    scratchpad_.set_data_handle(ThreadScratchpad(scratchpad_.get_desc()));
     product_.execute(stream_, arguments_);
     stream_.wait();
   }
@@ -85,6 +70,8 @@ class ProductPrimitive {
   memory b_;
   memory a_;
   memory c_;
+  dnnl::matmul::primitive_desc description_;
+  memory scratchpad_;
   dnnl::matmul product_;
   std::unordered_map<int, memory> arguments_;
 };
@@ -112,6 +99,12 @@ absl::Status MultiplyByPrimitive(const MatrixProduct<float>& p) {
 }
 
 }  // namespace
+
+ProductKey::ProductKey(const MatrixProduct<float>& p)
+    : transpose_a(p.transpose_a != Transpose::kNone),
+      transpose_b(p.transpose_b != Transpose::kNone),
+      sizes{p.m, p.n, p.k, p.lda, p.ldb, p.ldc},
+      threads(omp_get_max_threads()) {}
 
 bool HasFastOneDnnProduct() {
   static const bool has =

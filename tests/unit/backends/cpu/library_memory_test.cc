@@ -7,7 +7,7 @@
 namespace acceld {
 namespace {
 
-// Smaller requests are oneDNN's objects.
+// Smaller requests are oneDNN's objects. From here on it is machine code and scratch memory.
 constexpr std::size_t kLarge = 32 * 1024;
 
 // Runs `op`, whose output is `output`, without memory for oneDNN, and again with it, when it has to
@@ -66,6 +66,30 @@ TEST(CpuWithoutLibraryMemory, GemmFailsOrIsRight) {
       ExpectAnErrorOrTheSameBits(device, op, matrices.c, expected, 1e-3);
     }
   }
+}
+
+// Primitives are kept, for threads that need not be those that made them.
+TEST(CpuWithoutLibraryMemory, PrimitivesUseTheScratchMemoryOfTheirThread) {
+  TestDevice device;
+  Random random;
+  constexpr std::int64_t kSize = 512;
+  constexpr std::int64_t kLess = 384;
+  Matrices matrices(random, kSize);
+  const auto multiply = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    ops::Gemm op{.m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = m};
+    op.transpose_a = op.transpose_b = Transpose::kTranspose;
+    op.a = AddressOf(matrices.a);
+    op.b = AddressOf(matrices.b);
+    op.c = AddressOf(matrices.c);
+    return device.Run(Op(op));
+  };
+  ASSERT_THAT(multiply(kSize, kSize, kSize), IsOk());
+  // Less is the primitives themselves.
+  const NoLibraryMemory none(256 * 1024);
+  EXPECT_THAT(multiply(kSize, kSize, kLess), IsOk());
+  EXPECT_THAT(multiply(kSize, kLess, kSize), IsOk());
+  EXPECT_THAT(multiply(kLess, kSize, kSize), IsOk());
+  EXPECT_EQ(none.refused(), 0);
 }
 
 TEST(CpuWithoutLibraryMemory, GemmMixedPrecisionFailsOrIsRight) {
