@@ -350,6 +350,8 @@ absl::Status MultiplyEachImpl(const MatrixProduct<T>& first, const ProductStride
 
 }  // namespace
 
+void ScaleC(const MatrixProduct<float>& product, int threads) { Scale(product, threads); }
+
 absl::Status Multiply(const MatrixProduct<float>& product, int threads) {
   return MultiplyImpl(product, threads);
 }

@@ -33,6 +33,9 @@ struct MatrixProduct {
 absl::Status Multiply(const MatrixProduct<float>& product, int threads);
 absl::Status Multiply(const MatrixProduct<double>& product, int threads);
 
+// C = beta C, of which C is not read for beta 0.
+void ScaleC(const MatrixProduct<float>& product, int threads);
+
 // How far behind a product's operands those of the next one lie, in elements.
 struct ProductStrides {
   std::int64_t a = 0;
