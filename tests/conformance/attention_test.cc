@@ -60,6 +60,18 @@ TEST_F(AttentionTest, MatchesTheReferenceOnLongSequences) {
   }
 }
 
+TEST_F(AttentionTest, MatchesTheReferenceOnRandomOddSizes) {
+  for (int i = 0; i < 10; ++i) {
+    CompareOn({.batch = random_.Integer(1, 2),
+               .heads = random_.Integer(1, 2),
+               .seq_q = random_.OddLength(600),
+               .seq_kv = random_.OddLength(600),
+               .head_dim = random_.OddLength(130),
+               .scale = static_cast<float>(random_.Real(0.05, 0.5)),
+               .causal = i % 2 == 1});
+  }
+}
+
 TEST_F(AttentionTest, MatchesTheReferenceOnSizesOfOne) {
   CompareOn({.batch = 1, .heads = 1, .seq_q = 1, .seq_kv = 1, .head_dim = 1});
   CompareOn({.batch = 1, .heads = 1, .seq_q = 1, .seq_kv = 50, .head_dim = 1, .causal = true});

@@ -38,6 +38,19 @@ TEST_F(BinaryTest, MatchesTheReferenceForEveryOpAndManyLengths) {
   }
 }
 
+TEST_F(BinaryTest, MatchesTheReferenceOnRandomOddLengths) {
+  for (int i = 0; i < 24; ++i) {
+    const std::int64_t n = random_.OddLength(1021) * random_.OddLength(251) + random_.Integer(0, 1);
+    const auto a = random_.Floats(n, -10, 10);
+    const auto b = random_.Floats(n, -10, 10);
+    std::vector<float> output(a.size(), kNan);
+    const BinaryOp op = EnumTable<BinaryOp>::kEntries[i % 6].value;
+    SCOPED_TRACE(testing::Message() << Name(op) << " n " << n);
+    RunBoth(ops::Binary{
+        .op = op, .n = n, .a = HostAddress(a), .b = HostAddress(b), .output = HostAddress(output)});
+  }
+}
+
 // Every pair of these, each way round.
 TEST_F(BinaryTest, MatchesTheReferenceOnSpecialValues) {
   const std::vector<float> specials = {0,     -0.0f,  1,       -1,        1e-40f,     -1e-45f,

@@ -1,3 +1,4 @@
+#include <array>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -13,6 +14,27 @@ constexpr MixedPrecision kFormats[] = {MixedPrecision::kF16, MixedPrecision::kBf
 
 class GemmMixedPrecisionTest : public ConformanceTest {
  protected:
+  // With random leading dimensions and alpha.
+  void CompareOn(ops::GemmMixedPrecision op) {
+    const bool a_as_is = op.transpose_a == Transpose::kNone;
+    const bool b_as_is = op.transpose_b == Transpose::kNone;
+    op.lda = (a_as_is ? op.m : op.k) + random_.Integer(0, 5);
+    op.ldb = (b_as_is ? op.k : op.n) + random_.Integer(0, 5);
+    op.ldc = op.m + random_.Integer(0, 5);
+    op.alpha = static_cast<float>(random_.Real(-2, 2));
+    const auto a = random_.Floats(op.lda * (a_as_is ? op.k : op.m));
+    const auto b = random_.Floats(op.ldb * (b_as_is ? op.n : op.k));
+    auto c = random_.Floats(op.ldc * op.n);
+    if (op.beta == 0) c.assign(c.size(), kNan);
+    op.a = HostAddress(a);
+    op.b = HostAddress(b);
+    op.c = HostAddress(c);
+    SCOPED_TRACE(testing::Message() << Name(op.precision) << " " << Name(op.transpose_a) << " "
+                                    << Name(op.transpose_b) << " m " << op.m << " n " << op.n
+                                    << " k " << op.k << " lda " << op.lda << " ldb " << op.ldb);
+    RunBoth(op);
+  }
+
   // The sum of products of two vectors: a [1, k] x [k, 1] product.
   float Dot(MixedPrecision precision, const std::vector<float>& a, const std::vector<float>& b,
             float alpha = 1) {
@@ -70,31 +92,45 @@ TEST_F(GemmMixedPrecisionTest, MatchesTheReferenceForAllTransposesSizesAndLeadin
     for (Transpose transpose_a : kTransposes) {
       for (Transpose transpose_b : kTransposes) {
         for (int i = 0; i < 3; ++i) {
-          ops::GemmMixedPrecision op{
-              .precision = precision, .transpose_a = transpose_a, .transpose_b = transpose_b};
-          op.m = random_.Integer(1, 60);
-          op.n = random_.Integer(1, 60);
-          op.k = random_.Integer(1, 60);
-          const bool a_as_is = transpose_a == Transpose::kNone;
-          const bool b_as_is = transpose_b == Transpose::kNone;
-          op.lda = (a_as_is ? op.m : op.k) + random_.Integer(0, 5);
-          op.ldb = (b_as_is ? op.k : op.n) + random_.Integer(0, 5);
-          op.ldc = op.m + random_.Integer(0, 5);
-          op.alpha = static_cast<float>(random_.Real(-2, 2));
-          op.beta = static_cast<float>(i == 0 ? 0 : random_.Real(-2, 2));
-          const auto a = random_.Floats(op.lda * (a_as_is ? op.k : op.m));
-          const auto b = random_.Floats(op.ldb * (b_as_is ? op.n : op.k));
-          auto c = random_.Floats(op.ldc * op.n);
-          if (op.beta == 0) c.assign(c.size(), kNan);
-          op.a = HostAddress(a);
-          op.b = HostAddress(b);
-          op.c = HostAddress(c);
-          SCOPED_TRACE(testing::Message()
-                       << Name(precision) << Name(transpose_a) << Name(transpose_b) << " m " << op.m
-                       << " n " << op.n << " k " << op.k);
-          RunBoth(op);
+          CompareOn({.precision = precision,
+                     .transpose_a = transpose_a,
+                     .transpose_b = transpose_b,
+                     .m = random_.Integer(1, 60),
+                     .n = random_.Integer(1, 60),
+                     .k = random_.Integer(1, 60),
+                     .beta = static_cast<float>(i == 0 ? 0 : random_.Real(-2, 2))});
         }
       }
+    }
+  }
+}
+
+TEST_F(GemmMixedPrecisionTest, MatchesTheReferenceOnRandomOddShapes) {
+  for (int i = 0; i < 24; ++i) {
+    ops::GemmMixedPrecision op{.precision = kFormats[i % 2],
+                               .transpose_a = kTransposes[random_.Integer(0, 2)],
+                               .transpose_b = kTransposes[random_.Integer(0, 2)]};
+    std::int64_t left = 1 << 20;
+    for (std::int64_t* const size : {&op.m, &op.n, &op.k}) {
+      *size = random_.OddLength(left);
+      left /= *size;
+    }
+    op.beta = static_cast<float>(random_.Integer(0, 2)) * 0.75f;
+    CompareOn(op);
+  }
+}
+
+// One number against one, of many: where A is stored as it is read, columns of one element.
+TEST_F(GemmMixedPrecisionTest, MatchesTheReferenceOnLongAndThinProducts) {
+  for (const Transpose transpose : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const auto& [m, n, k] :
+         {std::array<std::int64_t, 3>{1, 1, 20011}, {3, 2, 10007}, {5003, 1, 3}, {2, 7001, 5}}) {
+      CompareOn({.precision = MixedPrecision::kBf16,
+                 .transpose_a = transpose,
+                 .transpose_b = transpose,
+                 .m = m,
+                 .n = n,
+                 .k = k});
     }
   }
 }

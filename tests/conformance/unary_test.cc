@@ -36,6 +36,18 @@ TEST_F(UnaryTest, MatchesTheReferenceForEveryOpAndManyLengths) {
   }
 }
 
+TEST_F(UnaryTest, MatchesTheReferenceOnRandomOddLengths) {
+  for (int i = 0; i < 24; ++i) {
+    const std::int64_t n = random_.OddLength(1021) * random_.OddLength(251) + random_.Integer(0, 1);
+    const auto input = random_.Floats(n, 0.01, 10);
+    std::vector<float> output(input.size(), kNan);
+    const UnaryOp op = EnumTable<UnaryOp>::kEntries[i % 8].value;
+    SCOPED_TRACE(testing::Message() << Name(op) << " n " << n);
+    RunBoth(
+        ops::Unary{.op = op, .n = n, .input = HostAddress(input), .output = HostAddress(output)});
+  }
+}
+
 TEST_F(UnaryTest, MatchesTheReferenceOnAllMagnitudes) {
   std::vector<float> input;
   for (int exponent = -149; exponent <= 127; ++exponent) {
