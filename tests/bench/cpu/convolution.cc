@@ -37,12 +37,26 @@ memory::desc Description(const std::array<std::int64_t, 4>& sizes, Layout layout
   return {{sizes.begin(), sizes.end()}, memory::data_type::f32, layout};
 }
 
+// Channels of a block of aBcd16b.
+constexpr std::int64_t kBlock = 16;
+
+// The layouts that oneDNN has fast kernels for.
+std::vector<Layout> Layouts(Direction direction, const Conv2dShape& shape) {
+  std::vector<Layout> layouts = {Layout::abcd, Layout::any, Layout::acdb};
+  if (direction != Direction::kBackwardData || shape.input[1] >= kBlock) {
+    layouts.push_back(Layout::aBcd16b);
+  }
+  return layouts;
+}
+
 // One convolution by oneDNN in one layout.
 class DirectConvolution {
  public:
   DirectConvolution(Direction direction, const Conv2dShape& shape, Layout layout, Arrays& arrays)
       : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
-    const memory::desc input = Description(shape.input, layout);
+    // Images are read as they are by blocked kernels, too.
+    const bool is_image = layout == Layout::aBcd16b && shape.input[1] < kBlock;
+    const memory::desc input = Description(shape.input, is_image ? Layout::abcd : layout);
     const memory::desc filter = Description(shape.filter, Layout::any);
     const memory::desc output = Description(shape.output, layout);
     const memory::dims stride(shape.stride.begin(), shape.stride.end());
@@ -162,7 +176,7 @@ absl::StatusOr<Measurement> Convolution(const Setting& setting, int threads, Dir
   ACCELD_ASSIGN_OR_RETURN(const auto device, InProcess::Create(threads));
   ACCELD_ASSIGN_OR_RETURN(const Call op, OnDevice(direction, shape, arrays, *device));
   std::vector<Call> direct;
-  for (const Layout layout : {Layout::abcd, Layout::any, Layout::acdb}) {
+  for (const Layout layout : Layouts(direction, shape)) {
     const auto convolution = std::make_shared<DirectConvolution>(direction, shape, layout, arrays);
     direct.push_back([convolution] {
       convolution->Run();
