@@ -1,5 +1,6 @@
-// The CPU as a device: OpenBLAS and oneDNN for products, oneDNN for convolutions, own loops for the
-// rest. Its memory is the host's.
+// The CPU as a device. Products are OpenBLAS's, oneDNN's or own loops, convolutions oneDNN's, plain
+// products, products of columns (im2col) or own loops, whichever is fastest for the shape; the rest
+// is own loops. Its memory is the host's.
 //
 // One piece of work runs at a time, first come first served over all queues: a queue is only a
 // label. Small work (work_size.h) runs in the thread that submits it where the device is idle; all
