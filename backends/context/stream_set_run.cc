@@ -181,7 +181,8 @@ StreamSet::Handover StreamSet::Advance(StreamState& stream) {
       if (stream.in_flight >= sink_->queue_depth()) return {};
       return {&item, work};
     }
-    // What else there is waits for the work before it, but nothing waits for a record.
+    // What else there is waits for the work before it; a record, but for one within a program, is
+    // passed by what is behind it.
     if (stream.in_flight > 0) {
       if (!std::holds_alternative<RecordItem>(item.action)) return {};
       item.over = true;
@@ -215,6 +216,8 @@ bool StreamSet::AdvanceControl(StreamState& stream, Item& item) {
     return true;
   }
   if (const auto* replay = std::get_if<ReplayItem>(&item.action)) {
+    // Of its work so far.
+    stream.time = std::max(stream.time, item.over_since);
     if (!AdvanceReplay(stream, *replay->replay)) return false;
     if (replay->replay->AllHanded()) FinishFront(stream, stream.error.status);
     return true;

@@ -48,11 +48,12 @@ void BackgroundThread::Loop() {
     changed_.Wait(mutex_,
                   [this]() ACCELD_REQUIRES(mutex_) { return !tasks_.empty() || stopping_; });
     if (tasks_.empty()) return;
-    const std::function<void()> task = std::move(tasks_.front());
+    std::function<void()> task = std::move(tasks_.front());
     tasks_.pop_front();
     {
       MutexUnlock unlock(mutex_);
       task();
+      task = nullptr;  // What it keeps may take long to end.
     }
     ++done_;
     changed_.NotifyAll();

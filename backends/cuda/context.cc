@@ -21,12 +21,12 @@ CudaContext::~CudaContext() {
 absl::StatusOr<std::byte*> CudaContext::Workspace(std::uint64_t bytes) {
   if (!may_wait_) return QuickWorkspace(bytes);
   absl::Status added = counted_->Add(bytes, resources_.workspace_bytes);
-  if (absl::IsResourceExhausted(added) && counted_->LetGo()) {
+  if (absl::IsResourceExhausted(added) && counted_->LetGo(/*may_wait=*/true)) {
     added = counted_->Add(bytes, resources_.workspace_bytes);
   }
   ACCELD_RETURN_IF_ERROR(added);
   DriverResult<std::byte*> data = AllocateOrTrim(driver_, stream_, bytes);
-  if (data.status.code == DriverCode::kOutOfMemory && counted_->LetGo()) {
+  if (data.status.code == DriverCode::kOutOfMemory && counted_->LetGo(/*may_wait=*/true)) {
     data = AllocateOrTrim(driver_, stream_, bytes);
   }
   if (!data.ok()) return ToStatus(data.status, driver_.info());
@@ -78,8 +78,8 @@ DriverStatus CudaContext::WithMemory(absl::FunctionRef<DriverStatus()> call) {
   const bool captures = counted_ == nullptr && stream_ != StreamHandle{};
   if (captures) return call();
   DriverStatus status = CallOrTrim(driver_, call);
-  if (status.code == DriverCode::kOutOfMemory && counted_ != nullptr && may_wait_ &&
-      counted_->LetGo()) {
+  if (status.code == DriverCode::kOutOfMemory && counted_ != nullptr &&
+      counted_->LetGo(may_wait_)) {
     status = CallOrTrim(driver_, call);
   }
   return status;

@@ -33,7 +33,8 @@ DeviceInfo Limited(DeviceInfo card, const CudaOptions& options);
 // several queues takes more of the card than the limit leaves beside the allocations, the later
 // ones wait for the card; out of memory is only what does not fit beside the allocations. What has
 // to wait, and what takes long (to plan a convolution, to make the graph of a program), is
-// submitted by a thread of the device, so that neither who submits nor other queues wait.
+// submitted by a thread of the device, so that who submits does not wait, and other queues only
+// where they have to as well.
 std::unique_ptr<Device> MakeCudaDevice(std::unique_ptr<Driver> driver,
                                        const CudaOptions& options = {});
 

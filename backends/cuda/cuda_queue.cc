@@ -48,7 +48,9 @@ bool CudaQueue::SubmitWaiting() {
 
 bool CudaQueue::SubmitItems(Wait wait) {
   bool moved = false;
-  while (submitted_ < items_.size()) {
+  // The thread that may wait is for all queues, and leaves what comes meanwhile to Advance.
+  std::size_t left = wait == Wait::kYes ? items_.size() - submitted_ : items_.max_size();
+  for (; submitted_ < items_.size() && left > 0; --left) {
     Item& item = items_[submitted_];
     const bool idle = submitted_ == 0;
     Submitted submitted = Submitted::kNothing;
@@ -77,11 +79,11 @@ CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle, Wait wait) {
     return Submitted::kAll;
   }
   if (item.start == nullptr) {
+    // What the first attempt had goes back to the pool in the stream's order.
+    workspace_.End(std::exchange(item.resources.workspace_bytes, 0));
     const absl::Status started = StartItem(item, idle, wait);
     if (HasToWait(started)) {
-      workspace_.End(std::exchange(item.resources.workspace_bytes, 0));
       item.start = nullptr;
-      item.started.reset();
       return Submitted::kHasToWait;
     }
     if (!started.ok()) Fail(item, started);
@@ -100,6 +102,7 @@ CudaQueue::Submitted CudaQueue::SubmitItem(Item& item, bool idle, Wait wait) {
 
 absl::Status CudaQueue::StartItem(Item& item, bool idle, Wait wait) {
   Driver& driver = parts_.driver;
+  const std::uint64_t seen = seen_memory_;
   ACCELD_RETURN_IF_ERROR(ToStatus(parts_.memory.OrderBehind(stream_, seen_memory_), driver.info()));
   const CudaProgram* program = nullptr;
   std::shared_ptr<const Graph> graph;
@@ -111,13 +114,15 @@ absl::Status CudaQueue::StartItem(Item& item, bool idle, Wait wait) {
   }
   // In a busy stream, work starts when the work before it ends.
   item.start = last_end_;
+  item.starts = Starts::kWithEndBefore;
   if (idle || item.start == nullptr) {
     DriverResult<EventPool::Event> start = parts_.events.Record(stream_);
     if (!start.ok()) return ToStatus(start.status, driver.info());
     item.start = std::move(start.value);
-    item.started = std::chrono::steady_clock::now();
+    item.starts = idle && seen == seen_memory_ ? Starts::kAtOnce : Starts::kLater;
+    item.submitted = std::chrono::steady_clock::now();
   }
-  if (program != nullptr) return SubmitProgram(*program, std::move(graph), item);
+  if (program != nullptr) return SubmitProgram(*program, std::move(graph), item, wait);
   if (const Op* op = std::get_if<Op>(item.work)) return SubmitOp(*op, item, wait);
   if (const auto* copy = std::get_if<HostToDevice>(item.work)) return SubmitCopy(*copy, item);
   return SubmitCopy(std::get<DeviceToHost>(*item.work), item);
@@ -140,12 +145,13 @@ absl::Status CudaQueue::SubmitNextOp(const Op& op, Item& item) {
 }
 
 absl::Status CudaQueue::SubmitProgram(const CudaProgram& program,
-                                      std::shared_ptr<const Graph> graph, Item& item) {
+                                      std::shared_ptr<const Graph> graph, Item& item, Wait wait) {
   if (graph == nullptr) {
     for (const Op& op : program.ops()) ACCELD_RETURN_IF_ERROR(SubmitNextOp(op, item));
     return absl::OkStatus();
   }
   const DriverStatus launched = graph->Launch(stream_);
+  if (launched.code == DriverCode::kOutOfMemory && wait == Wait::kNo) return HasToWait();
   if (launched.ok()) parts_.graphs.Keep(program, std::move(graph));
   return ToStatus(launched, parts_.driver.info());
 }
@@ -182,10 +188,10 @@ void CudaQueue::EndItem(Item& item) {
   if (!done.ok()) Fail(item, done);
 }
 
-bool CudaQueue::LetGo() {
+bool CudaQueue::LetGo(Wait wait) {
   // Graphs, whose programs run as well without.
   const bool graphs = parts_.graphs.Clear();
-  return parts_.memory.FinishReleases() || graphs;
+  return (wait == Wait::kYes && parts_.memory.FinishReleases()) || graphs;
 }
 
 void CudaQueue::Fail(Item& item, const absl::Status& error) {
@@ -205,7 +211,8 @@ void CudaQueue::Fail(Item& item, const DriverStatus& error) {
 CudaQueue::Progress CudaQueue::Advance() {
   MutexLock lock(mutex_);
   bool moved = SubmitWaiting();
-  while (submitted_ > 0) {
+  // What comes meanwhile is for the next time, after the other queues.
+  for (std::size_t left = submitted_; submitted_ > 0 && left > 0; --left) {
     Item& first = items_.front();
     bool finished = false;
     {
@@ -254,8 +261,10 @@ void CudaQueue::Complete(Item item) {
     if (elapsed.ok()) {
       result.device_time = elapsed.value;
       // By the card's clock, and not when this thread came to look.
-      const auto finished = item.started.value_or(last_finished_) + elapsed.value;
-      result.finished = std::min(result.finished, finished);
+      if (item.starts != Starts::kLater) {
+        const auto start = item.starts == Starts::kAtOnce ? item.submitted : last_finished_;
+        result.finished = std::min(result.finished, start + elapsed.value);
+      }
     }
   }
   last_finished_ = result.finished;

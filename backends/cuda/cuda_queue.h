@@ -69,6 +69,12 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
   Progress Advance();
 
  private:
+  // When an item's start event is reached.
+  enum class Starts : std::uint8_t {
+    kAtOnce,         // when it is given to the stream, which had nothing else
+    kWithEndBefore,  // it is the end of the item before
+    kLater,          // who knows when
+  };
   struct Item {
     const Work* work;
     WorkDone done;
@@ -76,9 +82,9 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
     absl::Status status{};
     EventPool::Event start{};
     EventPool::Event end{};
-    // When `start` was given to the stream, which had nothing else; else it is the end of the item
-    // before.
-    std::optional<std::chrono::steady_clock::time_point> started{};
+    Starts starts = Starts::kLater;
+    // When `start` was given to the stream.
+    std::chrono::steady_clock::time_point submitted{};
     OpResources resources{};
     std::unique_ptr<StagedCopy> staged{};
   };
@@ -100,7 +106,7 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
   absl::Status SubmitNextOp(const Op& op, Item& item);
   // By its graph; without one, op by op up to the first that fails, which may wait.
   absl::Status SubmitProgram(const CudaProgram& program, std::shared_ptr<const Graph> graph,
-                             Item& item);
+                             Item& item, Wait wait);
   template <typename HostOrDeviceCopy>
   absl::Status SubmitCopy(const HostOrDeviceCopy& copy, Item& item);
   // Marks the end of what the stream was given of `item`.
@@ -110,7 +116,7 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
   bool Finished(Item& item, bool& moved);
   void Complete(Item item);
   // Gives up what there need not be, for memory; whether there may be more then.
-  bool LetGo();
+  bool LetGo(Wait wait);
   // Ends `item` with an error, unless it has one, which only a loss replaces. Where the card is
   // lost, the queue's first work is the one that ran.
   void Fail(Item& item, const absl::Status& error);
@@ -118,10 +124,11 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
 
   DeviceParts& parts_;
   const StreamHandle stream_;
-  StreamWorkspace workspace_{parts_.memory.budget(),
-                             {.let_go = [this] { return LetGo(); },
-                              .is_within_budget = [this] { return parts_.memory.IsWithinBudget(); },
-                              .keep_to_budget = [this] { parts_.memory.KeepToBudget(); }}};
+  StreamWorkspace workspace_{
+      parts_.memory.budget(),
+      {.let_go = [this](bool may_wait) { return LetGo(may_wait ? Wait::kYes : Wait::kNo); },
+       .is_within_budget = [this] { return parts_.memory.IsWithinBudget(); },
+       .keep_to_budget = [this] { parts_.memory.KeepToBudget(); }}};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.

@@ -17,10 +17,11 @@ namespace acceld::cuda {
 // Thread-safe.
 class StreamWorkspace {
  public:
-  // What it asks of the device; may wait.
+  // What it asks of the device.
   struct Device {
-    // Gives up what is kept only to be faster, and says whether there was any.
-    std::function<bool()> let_go = [] { return false; };
+    // Gives up what is kept only to be faster, and says whether there was any; also what has to be
+    // waited for, if it may.
+    std::function<bool(bool may_wait)> let_go = [](bool) { return false; };
     // Whether the device has taken no more of the card than it may; does not wait.
     std::function<bool()> is_within_budget = [] { return true; };
     // Waits for what runs where it has.
@@ -43,7 +44,7 @@ class StreamWorkspace {
   void End(std::uint64_t op_bytes);
 
   // To be called where there is no memory; true where it may be tried once more.
-  bool LetGo() const { return device_.let_go(); }
+  bool LetGo(bool may_wait) const { return device_.let_go(may_wait); }
 
   // One of these comes after workspace was allocated; where the first says no, it is to be given
   // back.

@@ -66,6 +66,19 @@ TEST_F(ProgramTest, IsDoneWhenItsLastOpIsAndLaterWorkWaits) {
   EXPECT_EQ(ByteAt(a_), 3);
 }
 
+TEST_F(ProgramTest, ItsRecordsAndThoseBehindItHaveTheTimeOfItsWork) {
+  const Event later = NewEvent();
+  const Event behind = NewEvent();
+  const Program program = Define({RecordOf(event_), FillOf(a_, 1), RecordOf(later)});
+  host_->finished = std::chrono::steady_clock::now() + std::chrono::hours(2);
+  device_->CloseGate();
+  Replay(program);
+  Record(behind);
+  device_->OpenGate();
+  EXPECT_GT(context_->ElapsedTime(event_, later).value(), std::chrono::hours(1));
+  EXPECT_EQ(context_->ElapsedTime(later, behind).value(), std::chrono::hours(0));
+}
+
 TEST_F(ProgramTest, AnEmptyOneIsDoneAtOnceAndStillChecksTheStream) {
   const Program program = Define({});
   EXPECT_THAT(Replay(program).Get(), IsOk());

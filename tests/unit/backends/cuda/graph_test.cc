@@ -276,7 +276,7 @@ TEST_F(CudaGraphTest, ALaunchThatFailsIsTheProgramsErrorAndItIsCapturedAnew) {
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(captures(), 2);
   EXPECT_EQ(BytesAt(a_), Bytes(kBytes, 6));
-  for (const int failing : {1, 2}) card_->FailCall("LaunchGraph", failing, kDriverOutOfMemory);
+  for (const int n : {1, 2, 3, 4}) card_->FailCall("LaunchGraph", n, kDriverOutOfMemory);
   EXPECT_THAT(Run(program).Status(), IsStatus(absl::StatusCode::kResourceExhausted, ""));
   EXPECT_THAT(Run(program).Status(), IsOk());
   EXPECT_EQ(captures(), 2);

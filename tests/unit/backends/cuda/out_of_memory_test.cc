@@ -112,7 +112,7 @@ TEST_F(CudaOutOfMemoryTest, AGraphIsLaunchedAgainAfterThePoolIsTrimmed) {
   Starve("LaunchGraph", 1);
   EXPECT_THAT(Run(program.get()), IsOk());
   EXPECT_EQ(card_->calls("TrimPool"), 1);
-  Starve("LaunchGraph", 2);
+  Starve("LaunchGraph", 4);
   EXPECT_THAT(Run(program.get()), IsStatus(absl::StatusCode::kResourceExhausted, "(full)"));
   EXPECT_THAT(Run(program.get()), IsOk());
 }

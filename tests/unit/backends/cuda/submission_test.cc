@@ -1,5 +1,7 @@
 // Neither who submits nor other queues wait for what takes long to submit.
+#include <atomic>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "tests/unit/backends/cuda/testing.h"
@@ -92,6 +94,39 @@ TEST_F(CudaSubmissionTest, NobodyWaitsForMemory) {
   card_->FailCall("Allocate", 2, kDriverOutOfMemory);
   ExpectNobodyWaits(Product(data_), Product(others_), "SynchronizeAll");
   EXPECT_EQ(card_->calls("SynchronizeAll"), 1);
+}
+
+// Its work, when it is done, submits more.
+TEST_F(CudaSubmissionTest, AQueueThatNeverEndsKeepsNoThreadFromTheOthers) {
+  const DeviceQueue other = NewQueue();
+  card_->HoldCalls("PlanConvolution");
+  const Submitted slow(*device_, other, Convolution(others_));
+  card_->WaitForCalls("PlanConvolution", 1);
+  const Work fill = Op(ops::Memset{.target = AddressOf(others_ + 16), .value = 1, .bytes = 4});
+  std::atomic<bool> stop = false;
+  std::atomic<int> running = 0;
+  std::function<void(const WorkResult&)> again = [&](const WorkResult&) {
+    if (!stop) {
+      device_->Submit(other, fill, [&](const WorkResult& result) { again(result); });
+    } else {
+      --running;
+    }
+  };
+  for (; running < 16; ++running) {
+    device_->Submit(other, fill, [&](const WorkResult& result) { again(result); });
+  }
+  // Of another shape, which has no plan either.
+  const Submitted behind(
+      *device_, queue_,
+      Op(ops::Conv2dForward{.shape = Conv2dShape::For({2, 1, 1, 1}, {1, 1, 1, 1}),
+                            .input = AddressOf(data_),
+                            .filter = AddressOf(data_ + 8),
+                            .output = AddressOf(data_ + 16)}));
+  card_->ReleaseCalls();
+  EXPECT_THAT(slow.Status(), IsOk());
+  EXPECT_THAT(behind.Status(), IsOk());
+  stop = true;
+  while (running > 0) std::this_thread::yield();
 }
 
 TEST_F(CudaSubmissionTest, WhatHadToWaitRunsOnceAndInItsOrder) {
