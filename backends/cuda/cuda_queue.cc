@@ -188,10 +188,10 @@ void CudaQueue::EndItem(Item& item) {
   if (!done.ok()) Fail(item, done);
 }
 
-bool CudaQueue::LetGo(Wait wait) {
+bool CudaQueue::LetGo(bool may_wait) {
   // Graphs, whose programs run as well without.
   const bool graphs = parts_.graphs.Clear();
-  return (wait == Wait::kYes && parts_.memory.FinishReleases()) || graphs;
+  return (may_wait && parts_.memory.FinishReleases()) || graphs;
 }
 
 void CudaQueue::Fail(Item& item, const absl::Status& error) {

@@ -116,7 +116,7 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
   bool Finished(Item& item, bool& moved);
   void Complete(Item item);
   // Gives up what there need not be, for memory; whether there may be more then.
-  bool LetGo(Wait wait);
+  bool LetGo(bool may_wait);
   // Ends `item` with an error, unless it has one, which only a loss replaces. Where the card is
   // lost, the queue's first work is the one that ran.
   void Fail(Item& item, const absl::Status& error);
@@ -124,11 +124,10 @@ class CudaQueue : public std::enable_shared_from_this<CudaQueue> {
 
   DeviceParts& parts_;
   const StreamHandle stream_;
-  StreamWorkspace workspace_{
-      parts_.memory.budget(),
-      {.let_go = [this](bool may_wait) { return LetGo(may_wait ? Wait::kYes : Wait::kNo); },
-       .is_within_budget = [this] { return parts_.memory.IsWithinBudget(); },
-       .keep_to_budget = [this] { parts_.memory.KeepToBudget(); }}};
+  StreamWorkspace workspace_{parts_.memory.budget(),
+                             {.let_go = [this](bool may_wait) { return LetGo(may_wait); },
+                              .is_within_budget = [this] { return parts_.memory.IsWithinBudget(); },
+                              .keep_to_budget = [this] { parts_.memory.KeepToBudget(); }}};
   // How much of the device's memory the stream is ordered behind; of whoever submits.
   std::uint64_t seen_memory_ = 0;
   // The end of what the stream was given last.

@@ -311,10 +311,7 @@ class Reduction {
     }
     const std::int64_t outputs = cut_.outer * cut_.inner;
     if (cut_.segments > 1) {
-      ACCELD_ASSIGN_OR_RETURN(std::byte* const workspace,
-                              context.Workspace(static_cast<std::uint64_t>(
-                                  cut_.segments * outputs * std::int64_t{sizeof(Value)})));
-      partial_ = reinterpret_cast<Value*>(workspace);
+      ACCELD_ASSIGN_OR_RETURN(partial_, context.Elements<Value>(cut_.segments * outputs));
     }
     ParallelFor(
         context.threads(), cut_.outer * cut_.chunks * cut_.segments,

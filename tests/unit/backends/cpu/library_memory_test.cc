@@ -47,6 +47,21 @@ struct Matrices {
   std::vector<float> c;
 };
 
+// The same for a product of dense factors of `n` rows and columns.
+template <typename Product>
+void ExpectAProductFailsOrIsRight(TestDevice& device, Product op, std::int64_t n,
+                                  Matrices& matrices) {
+  op.m = op.n = op.k = n;
+  op.lda = op.ldb = op.ldc = n;
+  op.a = AddressOf(matrices.a);
+  op.b = AddressOf(matrices.b);
+  auto expected = matrices.c;
+  op.c = AddressOf(expected);
+  reference::Run(op);
+  op.c = AddressOf(matrices.c);
+  ExpectAnErrorOrTheSameBits(device, op, matrices.c, expected, 1e-3);
+}
+
 TEST(CpuWithoutLibraryMemory, GemmFailsOrIsRight) {
   TestDevice device;
   Random random;
@@ -55,15 +70,7 @@ TEST(CpuWithoutLibraryMemory, GemmFailsOrIsRight) {
   for (const std::int64_t n : {301, 384}) {
     for (const double beta : {0.0, 2.0}) {
       Matrices matrices(random, n);
-      ops::Gemm op{.m = n, .n = n, .k = n, .beta = beta};
-      op.lda = op.ldb = op.ldc = n;
-      op.a = AddressOf(matrices.a);
-      op.b = AddressOf(matrices.b);
-      auto expected = matrices.c;
-      op.c = AddressOf(expected);
-      reference::Run(op);
-      op.c = AddressOf(matrices.c);
-      ExpectAnErrorOrTheSameBits(device, op, matrices.c, expected, 1e-3);
+      ExpectAProductFailsOrIsRight(device, ops::Gemm{.beta = beta}, n, matrices);
     }
   }
 }
@@ -99,16 +106,8 @@ TEST(CpuWithoutLibraryMemory, GemmMixedPrecisionFailsOrIsRight) {
   for (const auto precision : {MixedPrecision::kF16, MixedPrecision::kBf16}) {
     constexpr std::int64_t kSize = 317;
     Matrices matrices(random, kSize);
-    ops::GemmMixedPrecision op{
-        .precision = precision, .m = kSize, .n = kSize, .k = kSize, .beta = 2};
-    op.lda = op.ldb = op.ldc = kSize;
-    op.a = AddressOf(matrices.a);
-    op.b = AddressOf(matrices.b);
-    auto expected = matrices.c;
-    op.c = AddressOf(expected);
-    reference::Run(op);
-    op.c = AddressOf(matrices.c);
-    ExpectAnErrorOrTheSameBits(device, op, matrices.c, expected, 1e-3);
+    ExpectAProductFailsOrIsRight(device, ops::GemmMixedPrecision{.precision = precision, .beta = 2},
+                                 kSize, matrices);
   }
 }
 
@@ -119,16 +118,9 @@ TEST(CpuWithoutLibraryMemory, BatchedGemmFailsOrIsRight) {
   constexpr std::int64_t kSize = 203;
   constexpr std::int64_t kBatch = 4;
   Matrices matrices(random, kSize, kBatch);
-  ops::BatchedGemm op{.m = kSize, .n = kSize, .k = kSize, .beta = 2, .batch = kBatch};
-  op.lda = op.ldb = op.ldc = kSize;
+  ops::BatchedGemm op{.beta = 2, .batch = kBatch};
   op.stride_a = op.stride_b = op.stride_c = kSize * kSize;
-  op.a = AddressOf(matrices.a);
-  op.b = AddressOf(matrices.b);
-  auto expected = matrices.c;
-  op.c = AddressOf(expected);
-  reference::Run(op);
-  op.c = AddressOf(matrices.c);
-  ExpectAnErrorOrTheSameBits(device, op, matrices.c, expected, 1e-3);
+  ExpectAProductFailsOrIsRight(device, op, kSize, matrices);
 }
 
 // One task a thread, and with few queries, whose keys are split.
