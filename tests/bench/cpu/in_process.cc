@@ -58,6 +58,9 @@ template HostArray<double> RandomArray(std::int64_t count);
 InProcess::InProcess(int threads) : backend_(MakeCpuDevice({.threads = threads})) {}
 
 absl::StatusOr<std::unique_ptr<InProcess>> InProcess::Create(int threads) {
+  // The device's thread inherits the core: of a virtual machine one may be half as fast as another.
+  const std::vector<int> cores = UsableCores();
+  if (threads == 1 && !cores.empty()) ACCELD_RETURN_IF_ERROR(PinToCore(cores.back()));
   std::unique_ptr<InProcess> device(new InProcess(threads));
   ACCELD_RETURN_IF_ERROR(device->backend_.Init());
   return device;
@@ -73,7 +76,7 @@ absl::StatusOr<Measurement> MeasureAgainst(const Setting& setting, int threads, 
                                            const Call& op, const std::vector<Call>& direct) {
   // Where OpenMP places threads, this one has to be where it takes it to be.
   const std::vector<int> cores = UsableCores();
-  if (omp_get_proc_bind() != omp_proc_bind_false && !cores.empty()) {
+  if (threads > 1 && omp_get_proc_bind() != omp_proc_bind_false && !cores.empty()) {
     ACCELD_RETURN_IF_ERROR(PinToCore(cores.front()));
   }
   const ScopedOpenMpThreads openmp(threads);
