@@ -1,19 +1,19 @@
 // Blocks of A and B are rounded into workspace, and multiplied in f32: products of two 11-bit
-// factors are exact there. Where the processor multiplies bf16, blocks of it are left to that,
-// unless they have subnormal numbers, which it takes for 0.
+// factors are exact there. Thin products are rounded on the way to their kernels. Where the
+// processor multiplies bf16, blocks of it are left to that, unless they have subnormal numbers,
+// which it takes for 0.
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 
 #include "absl/functional/function_ref.h"
 #include "backends/core/status.h"
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/multiversion.h"
 #include "backends/cpu/ops/bf16_product.h"
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/pointers.h"
-#include "backends/cpu/ops/vector_math.h"
+#include "backends/cpu/ops/rounded_block.h"
+#include "backends/cpu/ops/thin_product.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
@@ -21,7 +21,7 @@ namespace {
 
 // Large enough that rounding a block costs little beside multiplying it, small enough for the
 // workspace a device keeps: two blocks take 6 MiB, and 3 MiB more in bf16.
-constexpr std::int64_t kBlockRows = 1536;
+constexpr std::int64_t kBlockElements = 1536 * 512;
 constexpr std::int64_t kBlockDepth = 512;
 
 // A block of few rows is deeper, up to so many elements, so that a long sum is not made of many
@@ -35,66 +35,25 @@ constexpr std::int64_t kRoundedPerThread = 16 * 1024;
 constexpr double kNativeMultiplications = 200.0 * 200 * 200;
 constexpr std::int64_t kNativeSide = 32;
 
-// A block of a column-major matrix as stored.
-struct Block {
-  const float* data;
-  std::int64_t ld;
-  std::int64_t rows;
-  std::int64_t columns;
-};
-
 // The block of op(X) at (row, column) as it is stored.
-Block StoredBlock(const float* data, std::int64_t ld, Transpose transpose, std::int64_t row,
-                  std::int64_t column, std::int64_t rows, std::int64_t columns) {
+Block<float> StoredBlock(const float* data, std::int64_t ld, Transpose transpose, std::int64_t row,
+                         std::int64_t column, std::int64_t rows, std::int64_t columns) {
   if (transpose == Transpose::kNone) return {data + row + column * ld, ld, rows, columns};
   return {data + column + row * ld, ld, columns, rows};
 }
 
-ACCELD_MULTIVERSION void RoundBlockToF16(const Block& block, float* target) {
-  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
-    const float* const column = block.data + j * block.ld;
-    ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t i = 0; i < block.rows; ++i) target[i] = RoundToF16(column[i]);
-  }
-}
-
-ACCELD_MULTIVERSION void RoundBlockToBf16(const Block& block, float* target) {
-  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
-    const float* const column = block.data + j * block.ld;
-    ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t i = 0; i < block.rows; ++i) target[i] = RoundToBf16(column[i]);
-  }
-}
-
-// Writes bf16 itself. Returns whether any is subnormal.
-ACCELD_MULTIVERSION bool PackAsBf16(const Block& block, std::uint16_t* target) {
-  std::uint32_t subnormals = 0;
-  for (std::int64_t j = 0; j < block.columns; ++j, target += block.rows) {
-    const float* const column = block.data + j * block.ld;
-    ACCELD_INDEPENDENT_ELEMENTS
-    for (std::int64_t i = 0; i < block.rows; ++i) {
-      const float rounded = RoundToBf16(column[i]);
-      const std::uint32_t bits = std::bit_cast<std::uint32_t>(rounded);
-      // A NaN whose payload is in its lower half stays one.
-      target[i] = static_cast<std::uint16_t>((bits >> 16) | (rounded == rounded ? 0 : 0x40));
-      const std::uint32_t magnitude = bits & 0x7fffffff;
-      subnormals |= (magnitude - 1 < 0x7fffff) ? 1 : 0;
-    }
-  }
-  return subnormals != 0;
-}
-
 // Calls body(part, offset) for parts that together are the block, the first element of each being
 // the block's `offset`-th: whole columns, or some rows of one.
-void ForEachPart(Block block, int threads,
-                 absl::FunctionRef<void(const Block& part, std::int64_t offset)> body) {
+void ForEachPart(Block<float> block, int threads,
+                 absl::FunctionRef<void(const Block<float>& part, std::int64_t offset)> body) {
   const std::int64_t count = block.rows * block.columns;
   if (block.ld == block.rows) block = {block.data, count, count, 1};
   ParallelFor(threads, count, kRoundedPerThread, [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const std::int64_t row = begin % block.rows;
       const std::int64_t columns = row == 0 ? (end - begin) / block.rows : 0;
-      Block part{block.data + begin / block.rows * block.ld + row, block.ld, block.rows, columns};
+      Block<float> part{block.data + begin / block.rows * block.ld + row, block.ld, block.rows,
+                        columns};
       if (columns == 0) {
         part.rows = std::min(block.rows - row, end - begin);
         part.columns = 1;
@@ -106,17 +65,17 @@ void ForEachPart(Block block, int threads,
 }
 
 // Writes the block, rounded, to [rows, columns] adjacent elements.
-void RoundBlock(const Block& block, MixedPrecision precision, float* target, int threads) {
-  const auto round = precision == MixedPrecision::kF16 ? RoundBlockToF16 : RoundBlockToBf16;
-  ForEachPart(block, threads,
-              [&](const Block& part, std::int64_t offset) { round(part, target + offset); });
+void RoundBlock(const Block<float>& block, MixedPrecision precision, float* target, int threads) {
+  ForEachPart(block, threads, [&](const Block<float>& part, std::int64_t offset) {
+    CopyBlock(part, precision, target + offset);
+  });
 }
 
 // Likewise as bf16. False where any is subnormal.
-bool PackBlockAsBf16(const Block& block, std::uint16_t* target, int threads) {
+bool PackBlockAsBf16(const Block<float>& block, std::uint16_t* target, int threads) {
   std::atomic<bool> subnormals = false;
-  ForEachPart(block, threads, [&](const Block& part, std::int64_t offset) {
-    if (PackAsBf16(part, target + offset)) {
+  ForEachPart(block, threads, [&](const Block<float>& part, std::int64_t offset) {
+    if (CopyBlockAsBf16(part, target + offset)) {
       subnormals.store(true, std::memory_order_relaxed);
     }
   });
@@ -159,8 +118,16 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
   }
 
   const bool native = IsNative(op);
-  const std::int64_t block_m = std::min(op.m, kBlockRows);
-  const std::int64_t block_n = std::min(op.n, kBlockRows);
+  if (!native && IsThin(op.m, op.n, op.k)) {
+    product.a = Pointer<const float>(op.a);
+    product.b = Pointer<const float>(op.b);
+    MultiplyThin(product, op.precision, threads);
+    return absl::OkStatus();
+  }
+
+  const std::int64_t most_rows = kBlockElements / std::min(op.k, kBlockDepth);
+  const std::int64_t block_m = std::min(op.m, most_rows);
+  const std::int64_t block_n = std::min(op.n, most_rows);
   const std::int64_t block_k =
       std::min(op.k, std::max(kBlockDepth, kNarrowBlockElements / std::max(block_m, block_n)));
   const std::int64_t elements = (block_m + block_n) * block_k;
@@ -177,8 +144,8 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
       product.n = std::min(block_n, op.n - j);
       product.k = std::min(block_k, op.k - p);
       product.beta = p == 0 ? op.beta : 1;
-      const Block stored_b = StoredBlock(Pointer<const float>(op.b), op.ldb, op.transpose_b, p, j,
-                                         product.k, product.n);
+      const Block<float> stored_b = StoredBlock(Pointer<const float>(op.b), op.ldb, op.transpose_b,
+                                                p, j, product.k, product.n);
       product.b = b;
       product.ldb = stored_b.rows;
       const bool b_packed = native && PackBlockAsBf16(stored_b, native_b, threads);
@@ -186,8 +153,8 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
       for (std::int64_t i = 0; i < op.m; i += block_m) {
         product.m = std::min(block_m, op.m - i);
         product.c = Pointer<float>(op.c) + i + j * op.ldc;
-        const Block stored_a = StoredBlock(Pointer<const float>(op.a), op.lda, op.transpose_a, i, p,
-                                           product.m, product.k);
+        const Block<float> stored_a = StoredBlock(Pointer<const float>(op.a), op.lda,
+                                                  op.transpose_a, i, p, product.m, product.k);
         product.a = a;
         product.lda = stored_a.rows;
         if (b_packed && PackBlockAsBf16(stored_a, native_a, threads)) {

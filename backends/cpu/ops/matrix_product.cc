@@ -10,6 +10,7 @@
 #include "backends/core/status.h"
 #include "backends/cpu/ops/onednn_product.h"
 #include "backends/cpu/ops/small_product.h"
+#include "backends/cpu/ops/thin_product.h"
 #include "backends/cpu/parallel.h"
 
 namespace acceld::cpu {
@@ -22,14 +23,13 @@ constexpr std::int64_t kScaledPerThread = 64 * 1024;
 // their operands and use one thread.
 constexpr double kSmallMultiplications = 100.0 * 100 * 100;
 
-// Beyond the small ones, a product of so few rows or columns is faster as that many products of a
-// matrix and a vector, since OpenBLAS copies the matrix first. That takes longer where it has to
-// transpose it.
-constexpr std::int64_t kFewVectors = 4;
-constexpr std::int64_t kFewVectorsTransposed = 8;
-
-// Fewer elements of each are not worth a call of their own.
-constexpr std::int64_t kMinVectorLength = 64;
+// Beyond the small ones, own loops are faster for so few rows or columns, more than one, since the
+// libraries copy the long factor first: OpenBLAS in f64, and in f32, where oneDNN is faster, either
+// if it has to transpose it. Not for products of less depth.
+constexpr std::int64_t kThinF64 = 20;
+constexpr std::int64_t kThinF32 = 4;
+constexpr std::int64_t kThinTransposedF32 = 32;
+constexpr std::int64_t kLeastThinDepth = 64;
 
 // Where two of the dimensions are below this, the third is cut into small products, unless it is
 // k and oneDNN does it.
@@ -139,24 +139,20 @@ Vector<const T> ColumnOfB(const MatrixProduct<T>& p, std::int64_t j) {
   return {p.b + j * p.ldb, 1};
 }
 
-// Column by column of C, or where there are fewer rows, row by row.
+// A row or a column of C.
 template <typename T>
-void MultiplyVectors(const MatrixProduct<T>& p, int threads) {
+void MultiplyVector(const MatrixProduct<T>& p, int threads) {
   Scale(p, threads);
-  if (p.n <= p.m) {
+  if (p.n == 1) {
     const bool transposed = IsTransposed(p.transpose_a);
     const Matrix<T> a{transposed, transposed ? p.k : p.m, transposed ? p.m : p.k, p.a, p.lda};
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      AddProduct(a, p.alpha, ColumnOfB(p, j), {p.c + j * p.ldc, 1});
-    }
+    AddProduct(a, p.alpha, ColumnOfB(p, 0), {p.c, 1});
     return;
   }
   const bool transposed = IsTransposed(p.transpose_b);
   // C^T = op(B)^T op(A)^T.
   const Matrix<T> b{!transposed, transposed ? p.n : p.k, transposed ? p.k : p.n, p.b, p.ldb};
-  for (std::int64_t i = 0; i < p.m; ++i) {
-    AddProduct(b, p.alpha, RowOfA(p, i), {p.c + i, p.ldc});
-  }
+  AddProduct(b, p.alpha, RowOfA(p, 0), {p.c, p.ldc});
 }
 
 // Where k is 1 and C a row or a column: y = alpha factor x + beta y.
@@ -264,12 +260,20 @@ bool IsSmall(const MatrixProduct<T>& p) {
 }
 
 template <typename T>
-bool IsFewVectors(const MatrixProduct<T>& p) {
-  if (p.k < kMinVectorLength) return false;
-  if (p.n <= p.m) {
-    return p.n <= (IsTransposed(p.transpose_a) ? kFewVectorsTransposed : kFewVectors);
-  }
-  return p.m <= (IsTransposed(p.transpose_b) ? kFewVectorsTransposed : kFewVectors);
+bool IsVector(const MatrixProduct<T>& p) {
+  return std::min(p.m, p.n) == 1;
+}
+
+bool IsFasterThin(const MatrixProduct<double>& p) { return std::min(p.m, p.n) <= kThinF64; }
+
+bool IsFasterThin(const MatrixProduct<float>& p) {
+  const bool transposed = IsTransposed(p.m >= p.n ? p.transpose_a : p.transpose_b);
+  return std::min(p.m, p.n) <= (transposed ? kThinTransposedF32 : kThinF32);
+}
+
+template <typename T>
+bool HasThinLoops(const MatrixProduct<T>& p) {
+  return p.k >= kLeastThinDepth && std::max(p.m, p.n) >= kSkinny && !IsVector(p) && IsFasterThin(p);
 }
 
 template <typename T>
@@ -293,8 +297,8 @@ void MultiplyByBlas(const MatrixProduct<T>& p, int threads) {
     CallBlas(p);
   } else if (std::max(p.m, p.n) < kSkinny) {
     MultiplyAlongDepth(p, threads);
-  } else if (IsFewVectors(p)) {
-    MultiplyVectors(p, threads);
+  } else if (IsVector(p)) {
+    MultiplyVector(p, threads);
   } else {
     CallBlas(p);
   }
@@ -308,7 +312,7 @@ absl::Status MultiplyByLibrary(const MatrixProduct<double>& p, int threads) {
 absl::Status MultiplyByLibrary(const MatrixProduct<float>& p, int threads) {
   // OpenBLAS does not take over what oneDNN has failed at: C may have been scaled, and the bits
   // would depend on how much memory is left.
-  if (!IsSmall(p) && !IsFewVectors(p) && IsFasterByOneDnn(p)) return MultiplyByOneDnn(p);
+  if (!IsSmall(p) && !IsVector(p) && IsFasterByOneDnn(p)) return MultiplyByOneDnn(p);
   MultiplyByBlas(p, threads);
   return absl::OkStatus();
 }
@@ -324,6 +328,8 @@ absl::Status MultiplyImpl(const MatrixProduct<T>& p, int threads) {
     MultiplyScalar(p);
   } else if (!IsSmall(p) && IsSkinny(p)) {
     MultiplyPieces(p, threads);
+  } else if (!IsSmall(p) && HasThinLoops(p)) {
+    MultiplyThin(p, /*rounding=*/std::nullopt, threads);
   } else {
     return MultiplyByLibrary(p, threads);
   }
