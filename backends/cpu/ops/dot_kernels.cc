@@ -16,6 +16,14 @@ struct Vector {
   typedef T Lanes __attribute__((vector_size(kLanes * sizeof(T))));
 };
 
+// Or the compiler reads a row from memory for each column, and loads are what limits the loop.
+template <typename Lanes>
+ACCELD_INLINE void KeepInRegister([[maybe_unused]] Lanes& lanes) {
+#if defined(__x86_64__)
+  asm("" : "+v"(lanes));
+#endif
+}
+
 // A tile of `kRows` x `kColumns` sums, which are registers.
 template <typename T, int kLanes, int kRows, int kColumns>
 ACCELD_INLINE void AddTile(const DotProducts<T>& p, const T* a, const T* b, T* lanes) {
@@ -36,6 +44,7 @@ ACCELD_INLINE void AddTile(const DotProducts<T>& p, const T* a, const T* b, T* l
     for (int i = 0; i < kRows; ++i) {
       Lanes row = {};
       std::memcpy(&row, a + i * a_step + l, bytes);
+      KeepInRegister(row);
 #pragma GCC unroll 4
       for (int j = 0; j < kColumns; ++j) sums[j][i] += row * factors[j];
     }

@@ -29,7 +29,7 @@ constexpr std::int64_t kDepthOfColumns = 64;
 constexpr std::int64_t kDepthOfRows = 512;
 
 // Up to so many columns dot products are faster than turning rows round, from such a depth on.
-constexpr std::int64_t kDotColumns = 12;
+constexpr std::int64_t kDotColumns = 18;
 constexpr std::int64_t kLeastDotDepth = 64;
 
 // So deep is a block of rows for dot products, that stays in the first-level cache.
