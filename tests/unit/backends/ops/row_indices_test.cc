@@ -2,9 +2,11 @@
 #include "backends/ops/row_indices.h"
 
 #include <limits>
+#include <vector>
 
 #include "backends/ops/gather.h"
 #include "backends/ops/scatter.h"
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "tests/unit/backends/core/is_status.h"
 
@@ -26,6 +28,19 @@ TYPED_TEST(RowOpTest, IndicesAreBelowTheRows) {
   for (std::int64_t bad : {std::int64_t{-1}, std::int64_t{5}, kLimit, kMaxInt64, kMinInt64}) {
     EXPECT_THAT((TypeParam{.rows = 5, .columns = 3, .indices = {0, bad, 1}}).Check(),
                 IsInvalid("Argument indices[1] of"));
+  }
+}
+
+// Blocks are checked in another loop than what is left of them.
+TYPED_TEST(RowOpTest, EachOfManyIndicesIsChecked) {
+  TypeParam op{.rows = 5, .columns = 3, .indices = std::vector<std::int64_t>(150, 4)};
+  EXPECT_THAT(op.Check(), IsOk());
+  for (std::size_t i = 0; i < op.indices.size(); ++i) {
+    for (std::int64_t bad : {std::int64_t{-1}, std::int64_t{5}, kLimit, kMaxInt64, kMinInt64}) {
+      op.indices[i] = bad;
+      EXPECT_THAT(op.Check(), IsInvalid(fmt::format("indices[{}] of", i)));
+    }
+    op.indices[i] = 0;
   }
 }
 
