@@ -14,23 +14,26 @@ namespace {
 // Less is not worth a thread, in elements.
 constexpr std::int64_t kElementsPerThread = 64 * 1024;
 
-template <CopyLoop kCopy>
-void GatherRows(const float* table, std::int64_t columns, const std::int64_t* indices,
-                std::int64_t count, float* output) {
-  const std::int64_t ahead = RowsAhead(columns);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float* const next = table + indices[std::min(i + ahead, count - 1)] * columns;
-    kCopy(table + indices[i] * columns, output + i * columns, columns, next);
-  }
+using Loop = void (*)(const ops::Gather& op, std::int64_t begin, std::int64_t end);
+
+// The rows of the output from `begin` to `end`.
+template <CopyLoop kCopy, std::int64_t kColumns = 0>
+void GatherRows(const ops::Gather& op, std::int64_t begin, std::int64_t end) {
+  const std::int64_t columns = kColumns != 0 ? kColumns : op.columns;
+  const float* const table = Pointer<const float>(op.table);
+  float* const output = Pointer<float>(op.output) + begin * columns;
+  const std::int64_t* const indices = op.indices.data() + begin;
+  const auto row = [=](std::int64_t i) { return table + indices[i] * columns; };
+  CopyRows<kCopy>(
+      columns, end - begin, IsFetched(op.rows * columns), row,
+      [=](std::int64_t i) { return output + i * columns; }, row);
   FinishStreaming();
 }
 
-using Loop = void (*)(const float* table, std::int64_t columns, const std::int64_t* indices,
-                      std::int64_t count, float* output);
-
 template <std::size_t... kColumns>
 Loop NarrowLoop(std::size_t columns, std::index_sequence<kColumns...> /*all*/) {
-  constexpr std::array<Loop, sizeof...(kColumns)> kLoops = {GatherRows<CopyNarrowRow<kColumns>>...};
+  constexpr std::array<Loop, sizeof...(kColumns)> kLoops = {
+      GatherRows<CopyNarrowRow<kColumns>, kColumns>...};
   return kLoops[columns];
 }
 
@@ -73,9 +76,7 @@ absl::Status Run(const ops::Gather& op, CpuContext& context) {
   }
   const Loop loop = LoopFor(columns, count);
   ParallelFor(context.threads(), count, std::max<std::int64_t>(1, kElementsPerThread / columns),
-              [=](std::int64_t begin, std::int64_t end) {
-                loop(table, columns, indices + begin, end - begin, output + begin * columns);
-              });
+              [&](std::int64_t begin, std::int64_t end) { loop(op, begin, end); });
   return absl::OkStatus();
 }
 

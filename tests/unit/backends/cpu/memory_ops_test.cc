@@ -22,10 +22,10 @@ struct TableSize {
 
 // Some below and some beyond what one thread gets; some have fewer rows than indices, some rows
 // that threads share. The last two go past the caches.
-constexpr TableSize kSizes[] = {{5, 3, 8},       {1, 1, 1},         {300, 700, 400},
-                                {2, 1, 200'000}, {1000, 31, 999},   {1000, 32, 999},
-                                {2000, 17, 999}, {3, 100'003, 5},   {1, 300'001, 1},
-                                {3, 700'001, 6}, {4001, 1051, 4003}};
+constexpr TableSize kSizes[] = {{5, 3, 8},       {1, 1, 1},       {300, 700, 400},
+                                {20, 300, 999},  {2, 1, 200'000}, {1000, 31, 999},
+                                {1000, 32, 999}, {2000, 17, 999}, {3, 100'003, 5},
+                                {1, 300'001, 1}, {3, 700'001, 6}, {4001, 1051, 4003}};
 
 TEST(CpuGather, AgreesWithTheReference) {
   TestDevice device;
@@ -64,6 +64,86 @@ TEST(CpuScatter, AgreesWithTheReferenceForRepeatedIndices) {
     op.table = AddressOf(expected);
     reference::Run(op);
     EXPECT_TRUE(SameBits(actual, expected));
+  }
+}
+
+// Numbers that end where an allocation does, of which they begin so far behind the beginning that
+// no vector of them need be aligned.
+class Unaligned {
+ public:
+  Unaligned(const std::vector<float>& values, std::int64_t count, std::int64_t offset)
+      : values_(values.begin(), values.begin() + offset + count), offset_(offset) {}
+  Address address() const { return AddressOf(values_) + sizeof(float) * offset_; }
+  const std::vector<float>& all() const { return values_; }
+
+ private:
+  std::vector<float> values_;
+  std::uint64_t offset_;
+};
+
+struct NarrowRows {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::vector<std::int64_t> indices;
+};
+
+// Of every width about as narrow as have a loop of their own; enough for two threads, named about
+// once each, often, or never. Odd rows are not named, nor is any but the last where all indices are
+// equal.
+std::vector<NarrowRows> AllNarrowRows(Random& random) {
+  std::vector<NarrowRows> all;
+  for (std::int64_t columns = 1; columns <= 40; ++columns) {
+    const std::int64_t count = 140'000 / columns + columns;
+    for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{5}, count / 9, count - 3}) {
+      all.push_back({rows, columns, RandomIndices(random, count, rows)});
+      for (std::int64_t& index : all.back().indices) index -= index % 2;
+    }
+    all.push_back(
+        {count, columns, std::vector<std::int64_t>(static_cast<std::size_t>(count), count - 1)});
+  }
+  return all;
+}
+
+TEST(CpuGather, OfNarrowRowsAgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const auto values = random.Vector(150'000);
+  for (const NarrowRows& size : AllNarrowRows(random)) {
+    const Unaligned table(values, size.rows * size.columns, size.columns % 15 + 1);
+    const Unaligned actual(values, std::ssize(size.indices) * size.columns, size.columns % 7 + 1);
+    const Unaligned expected = actual;
+    ops::Gather op{.rows = size.rows,
+                   .columns = size.columns,
+                   .indices = size.indices,
+                   .table = table.address(),
+                   .output = actual.address()};
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.output = expected.address();
+    reference::Run(op);
+    EXPECT_TRUE(SameBits(actual.all(), expected.all())) << size.rows << " x " << size.columns;
+  }
+}
+
+TEST(CpuScatter, OfNarrowRowsAgreesWithTheReference) {
+  TestDevice device;
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  const auto values = random.Vector(150'000);
+  const auto others = random.Vector(150'000);
+  for (const NarrowRows& size : AllNarrowRows(random)) {
+    const Unaligned source(values, std::ssize(size.indices) * size.columns, size.columns % 15 + 1);
+    const Unaligned actual(others, size.rows * size.columns, size.columns % 7 + 1);
+    const Unaligned expected = actual;
+    ops::Scatter op{.rows = size.rows,
+                    .columns = size.columns,
+                    .indices = size.indices,
+                    .source = source.address(),
+                    .table = actual.address()};
+    ASSERT_THAT(device.Run(Op(op)), IsOk());
+    op.table = expected.address();
+    reference::Run(op);
+    EXPECT_TRUE(SameBits(actual.all(), expected.all())) << size.rows << " x " << size.columns;
   }
 }
 
