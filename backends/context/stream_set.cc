@@ -36,47 +36,41 @@ StreamSet::~StreamSet() {
 absl::Status StreamSet::CheckOpen() const { return closed_ ? SessionEnded() : absl::OkStatus(); }
 
 absl::Status StreamSet::Submit(Stream stream, WorkItem work, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    Append(*state, std::move(work), std::move(done));
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  Append(*state, std::move(work), std::move(done));
   Pump();
   return absl::OkStatus();
 }
 
 absl::Status StreamSet::Submit(Stream stream, std::shared_ptr<internal::Replay> replay,
                                Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    const std::vector<EventItem>& events = replay->program->events;
-    for (const EventItem& each : events) ACCELD_RETURN_IF_ERROR(FindEvent(each.event).status());
-    replay->records.reserve(events.size());
-    for (const EventItem& each : events) {
-      std::shared_ptr<EventRecord>& latest = events_[each.event];
-      if (each.records) latest = std::make_shared<EventRecord>();
-      replay->records.push_back(latest);
-    }
-    if (replay->AllHanded()) {
-      Complete(std::move(done), absl::OkStatus());
-    } else {
-      Append(*state, ReplayItem{std::move(replay)}, std::move(done));
-    }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  const std::vector<EventItem>& events = replay->program->events;
+  for (const EventItem& each : events) ACCELD_RETURN_IF_ERROR(FindEvent(each.event).status());
+  replay->records.reserve(events.size());
+  for (const EventItem& each : events) {
+    std::shared_ptr<EventRecord>& latest = events_[each.event];
+    if (each.records) latest = std::make_shared<EventRecord>();
+    replay->records.push_back(latest);
+  }
+  if (replay->AllHanded()) {
+    Complete(std::move(done), absl::OkStatus());
+  } else {
+    Append(*state, ReplayItem{std::move(replay)}, std::move(done));
   }
   Pump();
   return absl::OkStatus();
 }
 
 absl::Status StreamSet::SubmitNothing(Stream stream, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_RETURN_IF_ERROR(FindStream(stream).status());
-    Complete(std::move(done), absl::OkStatus());
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_RETURN_IF_ERROR(FindStream(stream).status());
+  Complete(std::move(done), absl::OkStatus());
   Pump();
   return absl::OkStatus();
 }
@@ -137,15 +131,13 @@ absl::StatusOr<Stream> StreamSet::CreateStream(const StreamOptions& options, Str
 }
 
 absl::Status StreamSet::DestroyStream(Stream stream) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    if (stream == kDefaultStream) return DefaultStreamStays();
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    Leave(std::move(streams_[stream]));
-    streams_.erase(stream);
-    RemoveIfOver(*state);
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  if (stream == kDefaultStream) return DefaultStreamStays();
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  Leave(std::move(streams_[stream]));
+  streams_.erase(stream);
+  RemoveIfOver(*state);
   Pump();
   return absl::OkStatus();
 }
@@ -171,30 +163,26 @@ absl::Status StreamSet::DestroyEvent(Event event) {
 }
 
 absl::Status StreamSet::RecordEvent(Event event, Stream stream, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
-    *latest = std::make_shared<EventRecord>();
-    Append(*state, RecordItem{.record = *latest, .submitted = std::chrono::steady_clock::now()},
-           std::move(done));
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
+  *latest = std::make_shared<EventRecord>();
+  Append(*state, RecordItem{.record = *latest, .submitted = std::chrono::steady_clock::now()},
+         std::move(done));
   Pump();
   return absl::OkStatus();
 }
 
 absl::Status StreamSet::WaitEvent(Stream stream, Event event, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
-    if (*latest == nullptr) {
-      Complete(std::move(done), absl::OkStatus());
-    } else {
-      Append(*state, WaitItem{*latest}, std::move(done));
-    }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
+  if (*latest == nullptr) {
+    Complete(std::move(done), absl::OkStatus());
+  } else {
+    Append(*state, WaitItem{*latest}, std::move(done));
   }
   Pump();
   return absl::OkStatus();
@@ -211,17 +199,15 @@ absl::StatusOr<bool> StreamSet::QueryEvent(Event event) {
 }
 
 absl::Status StreamSet::SynchronizeEvent(Event event, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
-    if (*latest == nullptr) {
-      Complete(std::move(done), absl::OkStatus());
-    } else if ((*latest)->reached) {
-      Complete(std::move(done), (*latest)->error.status);
-    } else {
-      (*latest)->waiting_hosts.push_back(std::move(done));
-    }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(std::shared_ptr<EventRecord> * latest, FindEvent(event));
+  if (*latest == nullptr) {
+    Complete(std::move(done), absl::OkStatus());
+  } else if ((*latest)->reached) {
+    Complete(std::move(done), (*latest)->error.status);
+  } else {
+    (*latest)->waiting_hosts.push_back(std::move(done));
   }
   Pump();
   return absl::OkStatus();
@@ -253,68 +239,58 @@ absl::StatusOr<std::chrono::nanoseconds> StreamSet::ElapsedTime(Event start, Eve
 }
 
 absl::Status StreamSet::SynchronizeStream(Stream stream, Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
-    Append(*state, MarkerItem{}, std::move(done));
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  ACCELD_ASSIGN_OR_RETURN(StreamState * state, FindStream(stream));
+  Append(*state, MarkerItem{}, std::move(done));
   Pump();
   return absl::OkStatus();
 }
 
 absl::Status StreamSet::Synchronize(Done&& done) {
-  {
-    MutexLock lock(mutex_);
-    ACCELD_RETURN_IF_ERROR(CheckOpen());
-    auto join = std::make_shared<Join>();
-    join->earliest = std::exchange(left_error_, {});
-    join->done = std::move(done);
-    const auto add = [&](StreamState& stream) ACCELD_REQUIRES(mutex_) {
-      if (stream.items.empty() && !stream.error) return;
-      ++join->remaining;
-      Append(stream, MarkerItem{join}, nullptr);
-    };
-    for (const auto& [number, stream] : streams_) add(*stream);
-    for (const auto& stream : leaving_) add(*stream);
-    if (join->remaining == 0) Complete(std::move(join->done), join->earliest.status);
-  }
+  MutexLock lock(mutex_);
+  ACCELD_RETURN_IF_ERROR(CheckOpen());
+  auto join = std::make_shared<Join>();
+  join->earliest = std::exchange(left_error_, {});
+  join->done = std::move(done);
+  const auto add = [&](StreamState& stream) ACCELD_REQUIRES(mutex_) {
+    if (stream.items.empty() && !stream.error) return;
+    ++join->remaining;
+    Append(stream, MarkerItem{join}, nullptr);
+  };
+  for (const auto& [number, stream] : streams_) add(*stream);
+  for (const auto& stream : leaving_) add(*stream);
+  if (join->remaining == 0) Complete(std::move(join->done), join->earliest.status);
   Pump();
   return absl::OkStatus();
 }
 
 void StreamSet::WaitForRoom(std::size_t limit) {
+  if (unfinished_.load(std::memory_order_relaxed) < limit) return;
+  MutexLock lock(mutex_);
   while (true) {
-    {
-      MutexLock lock(mutex_);
-      if (!pump_wanted_) {
-        if (unfinished_ < limit) return;
-        ++room_waiters_;
-        room_.Wait(mutex_,
-                   [&]() ACCELD_REQUIRES(mutex_) { return unfinished_ < limit || pump_wanted_; });
-        --room_waiters_;
-      }
-      if (!pump_wanted_) return;
-    }
+    ++room_waiters_;
+    room_.Wait(mutex_,
+               [&]() ACCELD_REQUIRES(mutex_) { return unfinished_ < limit || pump_wanted_; });
+    --room_waiters_;
+    if (!pump_wanted_) return;
     Pump();
   }
 }
 
 void StreamSet::Close() {
-  {
-    MutexLock lock(mutex_);
-    if (closed_) return;
-    closed_ = true;
-    events_.clear();
-    for (auto& [number, stream] : streams_) Leave(std::move(stream));
-    streams_.clear();
-    const absl::Status ended = SessionCancelled();
-    for (const auto& stream : leaving_) {
-      CancelAll(*stream, ended);
-      MarkReady(*stream);
-    }
-    if (room_waiters_ > 0) room_.NotifyAll();
+  MutexLock lock(mutex_);
+  if (closed_) return;
+  closed_ = true;
+  events_.clear();
+  for (auto& [number, stream] : streams_) Leave(std::move(stream));
+  streams_.clear();
+  const absl::Status ended = SessionCancelled();
+  for (const auto& stream : leaving_) {
+    CancelAll(*stream, ended);
+    MarkReady(*stream);
   }
+  if (room_waiters_ > 0) room_.NotifyAll();
   Pump();
 }
 

@@ -6,6 +6,7 @@
 // work for the device (events, synchronizations) it carries out itself.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,7 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   absl::StatusOr<std::shared_ptr<internal::EventRecord>*> FindEvent(Event event)
       ACCELD_REQUIRES(mutex_);
 
-  // Appends an item; Pump must follow once the lock is released.
+  // Appends an item; Pump must follow.
   void Append(internal::StreamState& stream, decltype(internal::Item::action) action, Done done)
       ACCELD_REQUIRES(mutex_);
   void MarkReady(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
@@ -99,10 +100,11 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   void FinishFront(internal::StreamState& stream, absl::Status status) ACCELD_REQUIRES(mutex_);
   void Complete(Done done, absl::Status status) ACCELD_REQUIRES(mutex_);
 
-  // Runs callbacks and advances streams until there is nothing left to do. One thread at a time
-  // does; a second one that comes leaves its work to the first. A thread that has done much leaves
-  // the rest to one that waits for room, if there is one, so that nobody works for others for ever.
-  void Pump() ACCELD_EXCLUDES(mutex_);
+  // Runs callbacks and advances streams until there is nothing left to do, the lock released
+  // meanwhile. One thread at a time does; a second one that comes leaves its work to the first. A
+  // thread that has done much leaves the rest to one that waits for room, if there is one, so that
+  // nobody works for others for ever.
+  void Pump() ACCELD_REQUIRES(mutex_);
   // Lets go of what is finished, and calls back; false where there is nothing.
   bool CallBack() ACCELD_REQUIRES(mutex_);
   // Work to hand to the device, and its item; null where there is none.
@@ -157,7 +159,8 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
   internal::StreamError left_error_ ACCELD_GUARDED_BY(mutex_);
 
   std::uint64_t submissions_ ACCELD_GUARDED_BY(mutex_) = 0;
-  std::size_t unfinished_ ACCELD_GUARDED_BY(mutex_) = 0;
+  // Written with the lock held, so that who looks for room need not take it.
+  std::atomic<std::size_t> unfinished_ = 0;
   std::size_t room_waiters_ ACCELD_GUARDED_BY(mutex_) = 0;
   CondVar room_;
   bool pumping_ ACCELD_GUARDED_BY(mutex_) = false;

@@ -44,7 +44,7 @@ void StreamSet::Append(StreamState& stream, decltype(Item::action) action, Done 
                           .done = std::move(done),
                           .submission = ++submissions_,
                           .streams = {}});
-  ++unfinished_;
+  unfinished_.store(unfinished_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (!stream.parked) MarkReady(stream);
 }
 
@@ -59,7 +59,7 @@ void StreamSet::Complete(Done done, absl::Status status) {
 }
 
 void StreamSet::Finish(Item& item, absl::Status status) {
-  --unfinished_;
+  unfinished_.store(unfinished_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   Finished finished{.done = std::move(item.done), .status = std::move(status)};
   if (auto* work = std::get_if<WorkItem>(&item.action)) {
     finished.operands = std::move(work->operands);
@@ -142,7 +142,6 @@ bool StreamSet::CallBack() {
 }
 
 void StreamSet::Pump() {
-  MutexLock lock(mutex_);
   if (pumping_) return;
   pumping_ = true;
   pump_wanted_ = false;
@@ -302,34 +301,31 @@ void StreamSet::FinishHanded(StreamState& stream) {
 }
 
 void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& result) {
-  // Keeps the context until the lock is released.
-  const std::shared_ptr<StreamSet> self = item.streams;
   auto* work = std::get_if<WorkItem>(&item.action);
+  // Keeps the context until the lock is released. Of a replay, more may be in flight.
+  const std::shared_ptr<StreamSet> self = work != nullptr ? std::move(item.streams) : item.streams;
   if (work != nullptr) {
     // Nobody else touches an item in flight, so its memory returns before the lock is taken, and
     // before anybody hears that the work is done.
     work->operands = {};
     work->host.reset();
   }
-  {
-    MutexLock lock(mutex_);
-    --stream.in_flight;
-    if (item.status.ok()) item.status = result.status;
-    item.over_since = std::max(item.over_since, result.finished);
-    // At once, since a replay that is first may have steps left, which are skipped then.
-    if (&item == &stream.items.front()) TakeError(stream, item);
-    if (work != nullptr) {
-      item.over = true;
-    } else {
-      Replay& replay = *std::get<ReplayItem>(item.action).replay;
-      item.over = --replay.in_flight == 0 && replay.AllHanded();
-    }
-    // Work of one queue starts in order, and what was cancelled before it started ends at once,
-    // while what is before it runs.
-    while (!stream.items.empty() && stream.items.front().over) FinishHanded(stream);
-    MarkReady(stream);
-    if (pumping_) return;  // Who pumps goes on with it.
+  MutexLock lock(mutex_);
+  --stream.in_flight;
+  if (item.status.ok()) item.status = result.status;
+  item.over_since = std::max(item.over_since, result.finished);
+  // At once, since a replay that is first may have steps left, which are skipped then.
+  if (&item == &stream.items.front()) TakeError(stream, item);
+  if (work != nullptr) {
+    item.over = true;
+  } else {
+    Replay& replay = *std::get<ReplayItem>(item.action).replay;
+    item.over = --replay.in_flight == 0 && replay.AllHanded();
   }
+  // Work of one queue starts in order, and what was cancelled before it started ends at once,
+  // while what is before it runs.
+  while (!stream.items.empty() && stream.items.front().over) FinishHanded(stream);
+  MarkReady(stream);
   Pump();
 }
 
