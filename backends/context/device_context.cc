@@ -10,7 +10,7 @@
 
 namespace acceld {
 
-using internal::WorkItem;
+using internal::PendingWork;
 
 namespace {
 
@@ -228,15 +228,16 @@ absl::Status DeviceContext::CheckRange(Address address, std::uint64_t bytes,
 // ---- Work ----
 
 absl::Status DeviceContext::Run(Op op, Stream stream, Done&& done) {
-  CheckedOp checked;
+  auto pending = std::make_unique<PendingWork>();
+  Op& submitted = pending->work.emplace<Op>(std::move(op));
   {
     MutexLock lock(mutex_);
     ACCELD_RETURN_IF_ERROR(CheckOpen());
-    ACCELD_ASSIGN_OR_RETURN(checked, CheckOp(op, supported_ops_, addresses_));
+    ACCELD_ASSIGN_OR_RETURN(pending->operands, CheckOp(submitted, supported_ops_, addresses_));
   }
-  if (checked.nothing_to_do) return SubmitNothing(stream, std::move(done));
-  TranslateAddresses(op, checked);
-  return Submit(stream, {.work = std::move(op), .operands = std::move(checked)}, std::move(done));
+  if (pending->operands.nothing_to_do) return SubmitNothing(stream, std::move(done));
+  TranslateAddresses(submitted, pending->operands);
+  return Submit(stream, {.pending = std::move(pending)}, std::move(done));
 }
 
 absl::Status DeviceContext::CheckRun(Op op) const {
@@ -255,11 +256,12 @@ absl::Status DeviceContext::Copy(Address address, std::uint64_t bytes, std::stri
     ACCELD_RETURN_IF_ERROR(CheckOpen());
     ACCELD_ASSIGN_OR_RETURN(allocation, addresses_.Find(address, bytes, what));
   }
-  WorkItem item{.work = work(allocation->DataAt(address)),
-                .host = std::move(host),
-                .takes_error = takes_error};
-  item.operands.allocations.push_back(std::move(allocation));
-  return Submit(stream, std::move(item), std::move(done));
+  auto pending = std::make_unique<PendingWork>();
+  pending->work = work(allocation->DataAt(address));
+  pending->operands.allocations.push_back(std::move(allocation));
+  pending->host = std::move(host);
+  return Submit(stream, {.pending = std::move(pending), .takes_error = takes_error},
+                std::move(done));
 }
 
 absl::Status DeviceContext::Write(Address target, absl::Span<const std::byte> source, Stream stream,
@@ -281,7 +283,9 @@ absl::Status DeviceContext::Read(absl::Span<std::byte> target, Address source, S
 }
 
 absl::Status DeviceContext::NoOp(Stream stream, Done&& done) {
-  return Submit(stream, {.work = HostToDevice{}}, std::move(done));
+  auto pending = std::make_unique<PendingWork>();
+  pending->work = HostToDevice{};
+  return Submit(stream, {.pending = std::move(pending)}, std::move(done));
 }
 
 // ---- Programs ----

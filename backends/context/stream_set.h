@@ -84,7 +84,7 @@ class StreamSet : public std::enable_shared_from_this<StreamSet> {
       ACCELD_REQUIRES(mutex_);
 
   // Appends an item; Pump must follow.
-  void Append(internal::StreamState& stream, decltype(internal::Item::action) action, Done done)
+  void Append(internal::StreamState& stream, internal::Action&& action, Done&& done)
       ACCELD_REQUIRES(mutex_);
   void MarkReady(internal::StreamState& stream) ACCELD_REQUIRES(mutex_);
   // Ends an item; its stream then takes it out.

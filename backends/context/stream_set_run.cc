@@ -8,6 +8,7 @@
 
 namespace acceld {
 
+using internal::Action;
 using internal::EventRecord;
 using internal::Finished;
 using internal::Item;
@@ -29,7 +30,7 @@ constexpr int kMaxPumpRounds = 1024;
 
 // What comes next of `item`, if that is work for the device.
 const Work* NextWork(const Item& item) {
-  if (const auto* work = std::get_if<WorkItem>(&item.action)) return &work->work;
+  if (const auto* work = std::get_if<WorkItem>(&item.action)) return &work->pending->work;
   if (const auto* replaying = std::get_if<ReplayItem>(&item.action)) {
     const Replay& replay = *replaying->replay;
     return std::get_if<Work>(&replay.program->steps[replay.next_step]);
@@ -39,11 +40,11 @@ const Work* NextWork(const Item& item) {
 
 }  // namespace
 
-void StreamSet::Append(StreamState& stream, decltype(Item::action) action, Done done) {
-  stream.items.push_back({.action = std::move(action),
-                          .done = std::move(done),
-                          .submission = ++submissions_,
-                          .streams = {}});
+void StreamSet::Append(StreamState& stream, Action&& action, Done&& done) {
+  Item& item = stream.items.emplace_back();
+  item.action = std::move(action);
+  item.done = std::move(done);
+  item.submission = ++submissions_;
   unfinished_.store(unfinished_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (!stream.parked) MarkReady(stream);
 }
@@ -60,16 +61,13 @@ void StreamSet::Complete(Done done, absl::Status status) {
 
 void StreamSet::Finish(Item& item, absl::Status status) {
   unfinished_.store(unfinished_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  Finished finished{.done = std::move(item.done), .status = std::move(status)};
-  if (auto* work = std::get_if<WorkItem>(&item.action)) {
-    finished.operands = std::move(work->operands);
-    finished.kept = std::move(work->host);
-  } else if (auto* replay = std::get_if<ReplayItem>(&item.action)) {
-    finished.kept = std::move(replay->replay);
-  }
-  if (finished.done || finished.kept || !finished.operands.allocations.empty()) {
-    finished_.push_back(std::move(finished));
-  }
+  const auto* work = std::get_if<WorkItem>(&item.action);
+  const bool keeps_memory =
+      work != nullptr ? work->pending != nullptr : std::holds_alternative<ReplayItem>(item.action);
+  if (!item.done && !keeps_memory) return;
+  finished_.push_back({.done = std::move(item.done),
+                       .status = std::move(status),
+                       .action = std::move(item.action)});
 }
 
 void StreamSet::Cancel(EventRecord& record, const absl::Status& status) {
@@ -134,8 +132,7 @@ bool StreamSet::CallBack() {
   for (const DeviceQueue queue : queues) device_.DestroyQueue(queue);
   for (Finished& each : finished) {
     // Who hears that the work is done finds its memory returned.
-    each.operands = {};
-    each.kept.reset();
+    each.action = {};
     if (each.done) each.done(std::move(each.status));
   }
   return true;
@@ -304,12 +301,10 @@ void StreamSet::OnWorkDone(StreamState& stream, Item& item, const WorkResult& re
   auto* work = std::get_if<WorkItem>(&item.action);
   // Keeps the context until the lock is released. Of a replay, more may be in flight.
   const std::shared_ptr<StreamSet> self = work != nullptr ? std::move(item.streams) : item.streams;
-  if (work != nullptr) {
-    // Nobody else touches an item in flight, so its memory returns before the lock is taken, and
-    // before anybody hears that the work is done.
-    work->operands = {};
-    work->host.reset();
-  }
+  // Nobody else touches an item in flight, so its memory returns before the lock is taken, and
+  // before anybody hears that the work is done.
+  if (work != nullptr) work->pending.reset();
+
   MutexLock lock(mutex_);
   --stream.in_flight;
   if (item.status.ok()) item.status = result.status;

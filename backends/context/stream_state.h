@@ -29,13 +29,19 @@ struct Join {
   absl::AnyInvocable<void(absl::Status)> done;
 };
 
-// Work for the device.
-struct WorkItem {
+// Work that the device has not done.
+struct PendingWork {
   Work work;
   // The memory that the work names.
   CheckedOp operands = {};
   // Host memory that it names, if that must be kept.
   std::shared_ptr<const void> host = nullptr;
+};
+
+// Work for the device.
+struct WorkItem {
+  // An op is large, and so is moved as little as can be. Null once the device has done it.
+  std::unique_ptr<PendingWork> pending;
   // Whether its caller is told of the stream's error, which is then cleared.
   bool takes_error = false;
 };
@@ -78,8 +84,10 @@ struct ReplayItem {
   std::shared_ptr<Replay> replay;
 };
 
+using Action = std::variant<WorkItem, ReplayItem, RecordItem, WaitItem, MarkerItem>;
+
 struct Item {
-  std::variant<WorkItem, ReplayItem, RecordItem, WaitItem, MarkerItem> action;
+  Action action;
   // Called when the item is finished; may be null.
   absl::AnyInvocable<void(absl::Status)> done = nullptr;
   // Numbers all items of a context in the order of submission.
@@ -97,9 +105,8 @@ struct Item {
 struct Finished {
   absl::AnyInvocable<void(absl::Status)> done;
   absl::Status status;
-  CheckedOp operands = {};
-  // Host memory, or a replay.
-  std::shared_ptr<const void> kept = nullptr;
+  // Of which a replay and pending work keep memory.
+  Action action{};
 };
 
 struct StreamState {
