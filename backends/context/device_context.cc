@@ -258,7 +258,7 @@ absl::Status DeviceContext::Copy(Address address, std::uint64_t bytes, std::stri
   }
   auto pending = std::make_unique<PendingWork>();
   pending->work = work(allocation->DataAt(address));
-  pending->operands.allocations.push_back(std::move(allocation));
+  pending->operands.allocations.front() = std::move(allocation);
   pending->host = std::move(host);
   return Submit(stream, {.pending = std::move(pending), .takes_error = takes_error},
                 std::move(done));

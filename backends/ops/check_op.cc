@@ -67,7 +67,6 @@ absl::StatusOr<CheckedOp> CheckOp(Op& op, const OpSet& supported, const AddressS
   ACCELD_RETURN_IF_ERROR(CheckOpShape(op, supported));
   const OperandList operands = OperandsOf(op);
   CheckedOp checked{.nothing_to_do = WritesNothing(operands), .allocations = {}};
-  checked.allocations.resize(operands.size());
   if (checked.nothing_to_do) return checked;
 
   for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -2,9 +2,9 @@
 // library and in the daemon.
 #pragma once
 
+#include <array>
 #include <memory>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "backends/memory/address_space.h"
 #include "backends/ops/op.h"
@@ -17,8 +17,8 @@ struct CheckedOp {
   // are null).
   bool nothing_to_do = false;
   // The allocation of each operand of OperandsOf(op), in its order; null for an operand of no
-  // bytes.
-  absl::InlinedVector<std::shared_ptr<const Allocation>, kMaxOperands> allocations;
+  // bytes, and behind the last.
+  std::array<std::shared_ptr<const Allocation>, kMaxOperands> allocations;
 };
 
 // Checks, in this order: that the device has the op (unsupported); its parameters; then, unless the
