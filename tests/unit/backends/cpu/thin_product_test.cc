@@ -39,31 +39,32 @@ void ExpectLikeReferenceInAllForms(GemmOp op, const Sizes& sizes, double toleran
 
 TEST(CpuThinProduct, AgreesWithTheReferenceInF32) {
   for (const Sizes& sizes :
-       {Sizes{2, 1031, 613}, {4, 521, 1500}, {9, 333, 391}, {17, 131, 1033}, {31, 257, 150}}) {
+       {Sizes{2, 1031, 613}, {4, 521, 1500}, {9, 333, 391}, {17, 131, 533}, {31, 257, 150}}) {
     ExpectLikeReferenceInAllForms<float>(ops::Gemm{.type = DataType::kF32}, sizes, 4e-7);
   }
 }
 
 TEST(CpuThinProduct, AgreesWithTheReferenceInF64) {
   for (const Sizes& sizes :
-       {Sizes{2, 1031, 613}, {3, 777, 3100}, {12, 333, 391}, {17, 131, 1033}, {20, 513, 150}}) {
+       {Sizes{2, 1031, 613}, {3, 177, 2100}, {12, 333, 391}, {17, 131, 1033}, {20, 513, 150}}) {
     ExpectLikeReferenceInAllForms<double>(ops::Gemm{.type = DataType::kF64}, sizes, 8e-16);
   }
 }
 
 TEST(CpuThinProduct, AgreesWithTheReferenceInMixedPrecision) {
-  for (const MixedPrecision precision : {MixedPrecision::kF16, MixedPrecision::kBf16}) {
-    for (const Sizes& sizes : {Sizes{1, 1031, 613},
-                               {5, 70, 4099},
-                               {18, 77, 63},
-                               {19, 131, 1033},
-                               {31, 257, 5},
-                               {63, 333, 65},
-                               {1, 2, 20'011},
-                               {7, 11, 9001}}) {
-      ExpectLikeReferenceInAllForms<float>(ops::GemmMixedPrecision{.precision = precision}, sizes,
-                                           2e-6);
-    }
+  Random random;
+  SCOPED_TRACE(random.Trace());
+  for (const Sizes& sizes : {Sizes{1, 1031, 613},
+                             {5, 70, 4099},
+                             {18, 77, 63},
+                             {19, 131, 1033},
+                             {31, 257, 5},
+                             {63, 333, 65},
+                             {1, 2, 20'011},
+                             {7, 11, 9001}}) {
+    ops::GemmMixedPrecision op;
+    op.precision = random.Pick({MixedPrecision::kF16, MixedPrecision::kBf16});
+    ExpectLikeReferenceInAllForms<float>(op, sizes, 2e-6);
   }
 }
 
