@@ -134,6 +134,7 @@ bool StreamSet::CallBack() {
     // Who hears that the work is done finds its memory returned.
     each.action = {};
     if (each.done) each.done(std::move(each.status));
+    each.done = nullptr;
   }
   return true;
 }

@@ -92,7 +92,8 @@ struct Item {
   absl::AnyInvocable<void(absl::Status)> done = nullptr;
   // Numbers all items of a context in the order of submission.
   std::uint64_t submission = 0;
-  // Set from when the device got its work until it is finished, so that it keeps the streams.
+  // Keeps the streams, from when the device got its work until it has done it; of a replay, until
+  // that is finished.
   std::shared_ptr<StreamSet> streams = nullptr;
   // Whether the device has done with it, when, and how its work went. It is finished behind the
   // items before it.

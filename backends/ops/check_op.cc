@@ -71,7 +71,7 @@ absl::StatusOr<CheckedOp> CheckOp(Op& op, const OpSet& supported, const AddressS
 
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].Empty()) continue;
-    ACCELD_ASSIGN_OR_RETURN(checked.allocations[i], FindOperand(operands[i], OpName(op), space));
+    ACCELD_ASSIGN_OR_RETURN(checked.allocations.at(i), FindOperand(operands[i], OpName(op), space));
   }
   for (const Operand& operand : operands) {
     if (!operand.Written() || operand.Empty()) continue;

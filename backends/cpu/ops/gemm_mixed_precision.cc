@@ -121,8 +121,7 @@ absl::Status Run(const ops::GemmMixedPrecision& op, CpuContext& context) {
   if (!native && IsThin(op.m, op.n, op.k)) {
     product.a = Pointer<const float>(op.a);
     product.b = Pointer<const float>(op.b);
-    MultiplyThin(product, op.precision, threads);
-    return absl::OkStatus();
+    return MultiplyThin(product, op.precision, threads);
   }
 
   const std::int64_t most_rows = kBlockElements / std::min(op.k, kBlockDepth);

@@ -23,9 +23,9 @@ constexpr std::int64_t kScaledPerThread = 64 * 1024;
 // their operands and use one thread.
 constexpr double kSmallMultiplications = 100.0 * 100 * 100;
 
-// Beyond the small ones, own loops are faster for so few rows or columns, more than one, since the
-// libraries copy the long factor first: OpenBLAS in f64, and in f32, where oneDNN is faster, either
-// if it has to transpose it. Not for products of less depth.
+// Beyond the small ones, own loops are faster for so few rows or columns, if they are two or more,
+// since the libraries copy the long factor first. In f32 that takes long where they transpose it.
+// Not for products of less depth.
 constexpr std::int64_t kThinF64 = 20;
 constexpr std::int64_t kThinF32 = 4;
 constexpr std::int64_t kThinTransposedF32 = 32;
@@ -329,7 +329,7 @@ absl::Status MultiplyImpl(const MatrixProduct<T>& p, int threads) {
   } else if (!IsSmall(p) && IsSkinny(p)) {
     MultiplyPieces(p, threads);
   } else if (!IsSmall(p) && HasThinLoops(p)) {
-    MultiplyThin(p, /*rounding=*/std::nullopt, threads);
+    return MultiplyThin(p, /*rounding=*/std::nullopt, threads);
   } else {
     return MultiplyByLibrary(p, threads);
   }

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kNarrow = 32;
 // memory to answer.
 inline constexpr std::int64_t kFetchAhead = 2 * 1024;
 
-// Whether rows of a table of so many elements are: a smaller one stays in that cache.
+// Whether rows of a table of so many elements are: one of less than 512 KiB stays in that cache.
 constexpr bool IsFetched(std::int64_t elements) { return elements >= 128 * 1024; }
 
 constexpr std::int64_t RowsAhead(std::int64_t columns) {

@@ -1,9 +1,11 @@
 #include "backends/cpu/ops/thin_product.h"
 
 #include <algorithm>
-#include <optional>
-#include <vector>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
 
+#include "backends/core/status.h"
 #include "backends/cpu/ops/dot_kernels.h"
 #include "backends/cpu/ops/small_kernels.h"
 #include "backends/cpu/ops/transpose_columns.h"
@@ -23,10 +25,13 @@ constexpr std::int64_t kDepthPerThread = 4096;
 template <typename T>
 constexpr std::int64_t kBlock = 128 * 1024 / std::int64_t{sizeof(T)};
 
-// So deep is a block of rows whose elements of a depth are adjacent in the memory, where more rows
-// are longer pieces to read, and of others.
-constexpr std::int64_t kDepthOfColumns = 64;
+// So deep is a block of rows that lie along the depth. Where the elements of one depth are adjacent
+// instead, a block is less deep and has more rows, so that long pieces are read.
 constexpr std::int64_t kDepthOfRows = 512;
+constexpr std::int64_t kDepthOfColumns = 64;
+
+// The products of so much depth are summed up at a time, so that long sums keep their digits.
+constexpr std::int64_t kDepthOfSum = 2048;
 
 // Up to so many columns dot products are faster than turning rows round, from such a depth on.
 constexpr std::int64_t kDotColumns = 18;
@@ -143,18 +148,40 @@ Factor<T> AlongDepth(const Factor<T>& f, std::int64_t count, std::int64_t depth,
   return rounding.has_value() ? Copied(f, count, depth, rounding, target) : f;
 }
 
+// Memory of a thread for its blocks, null where there is none.
+struct Free {
+  void operator()(void* data) const { std::free(data); }
+};
+
+template <typename T>
+std::unique_ptr<T[], Free> Allocate(std::int64_t count) {
+  constexpr std::size_t kLine = 64;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  return std::unique_ptr<T[], Free>(
+      static_cast<T*>(std::aligned_alloc(kLine, (bytes + kLine - 1) / kLine * kLine)));
+}
+
+absl::Status NoMemoryForBlocks() {
+  return OutOfMemory("The host has no memory left for the blocks of a product.");
+}
+
 // By dot products, in the calling thread. There are at most kDotColumns columns.
 template <typename T>
-void MultiplyDots(const Product<T>& whole, Rounding rounding) {
-  alignas(64) T a_copy[kDotRows * kDotDepth];
-  alignas(64) T b_copy[kBlock<T>];
-  alignas(64) T lanes[kDotColumns * kDotRows * kDotLanes<T>];
-  ForEachPart(whole.depth, kBlock<T> / whole.columns, [&](std::int64_t begin, std::int64_t end) {
+absl::Status MultiplyDots(const Product<T>& whole, Rounding rounding) {
+  constexpr std::int64_t kA = kDotRows * kDotDepth;
+  constexpr std::int64_t kLanes = kDotRows * kDotLanes<T>;
+  const std::int64_t most_depth = std::min(whole.depth, kBlock<T> / whole.columns);
+  const auto blocks = Allocate<T>(kA + whole.columns * (kLanes + most_depth));
+  if (blocks == nullptr) return NoMemoryForBlocks();
+  T* const a_copy = blocks.get();
+  T* const lanes = a_copy + kA;
+  T* const b_copy = lanes + whole.columns * kLanes;
+  ForEachPart(whole.depth, most_depth, [&](std::int64_t begin, std::int64_t end) {
     const Product<T> p = DepthOf(whole, begin, end);
     const Factor<T> b = AlongDepth(p.b, p.columns, p.depth, rounding, b_copy);
     for (std::int64_t i = 0; i < p.rows; i += kDotRows) {
       const std::int64_t rows = std::min(kDotRows, p.rows - i);
-      std::fill_n(lanes, p.columns * kDotRows * kDotLanes<T>, T{0});
+      std::fill_n(lanes, p.columns * kLanes, T{0});
       for (std::int64_t l = 0; l < p.depth; l += kDotDepth) {
         const std::int64_t depth = std::min(kDotDepth, p.depth - l);
         const Factor<T> a = AlongDepth(p.a.From(i, l), rows, depth, rounding, a_copy);
@@ -169,121 +196,149 @@ void MultiplyDots(const Product<T>& whole, Rounding rounding) {
       }
       for (std::int64_t j = 0; j < p.columns; ++j) {
         T* c = p.c + i * p.row_step + j * p.column_step;
-        const T* sum = lanes + j * kDotRows * kDotLanes<T>;
+        const T* sum = lanes + j * kLanes;
         for (std::int64_t row = 0; row < rows; ++row, c += p.row_step, sum += kDotLanes<T>) {
           *c = p.alpha * SumOfLanes(sum) + (p.beta == 0 ? 0 : p.beta * *c);
         }
       }
     }
   });
+  return absl::OkStatus();
 }
 
-// C = computed + beta C for a computed [rows, columns], column after column, and a C that lies row
-// after row.
+// C = alpha sums + beta C, for sums that lie column after column.
 template <typename T>
-void AddTransposed(const T* computed, const Product<T>& p) {
-  if (p.beta == 0 && p.row_step == p.columns) {
-    TransposeColumns(computed, p.rows, p.rows, p.columns, p.c);
+void AddToC(const T* sums, const Product<T>& p) {
+  if (p.row_step == p.columns && p.alpha == 1 && p.beta == 0) {
+    TransposeColumns(sums, p.rows, p.rows, p.columns, p.c);
+    return;
+  }
+  const auto add = [&p](T sum, T& c) { c = p.alpha * sum + (p.beta == 0 ? 0 : p.beta * c); };
+  if (p.row_step == 1) {
+    for (std::int64_t j = 0; j < p.columns; ++j, sums += p.rows) {
+      T* const c = p.c + j * p.column_step;
+      for (std::int64_t i = 0; i < p.rows; ++i) add(sums[i], c[i]);
+    }
     return;
   }
   for (std::int64_t i = 0; i < p.rows; ++i) {
     T* const c = p.c + i * p.row_step;
-    for (std::int64_t j = 0; j < p.columns; ++j) {
-      c[j] = computed[j * p.rows + i] + (p.beta == 0 ? 0 : p.beta * c[j]);
-    }
+    for (std::int64_t j = 0; j < p.columns; ++j) add(sums[j * p.rows + i], c[j]);
   }
+}
+
+// C = alpha A B + beta C for copied factors and a C whose columns are `ldc` apart.
+template <typename T>
+void RunColumnKernel(const Factor<T>& a, const Factor<T>& b, const Product<T>& p, T* c,
+                     std::int64_t ldc) {
+  std::int64_t a_columns[kDepthOfRows];
+  std::int64_t b_rows[kDepthOfRows];
+  for (std::int64_t l = 0; l < p.depth; ++l) {
+    a_columns[l] = l * a.depth_step;
+    b_rows[l] = l * b.depth_step;
+  }
+  RunKernel<T>({.m = p.rows,
+                .n = p.columns,
+                .k = p.depth,
+                .alpha = p.alpha,
+                .a = a.data,
+                .a_columns = a_columns,
+                .b = b.data,
+                .b_rows = b_rows,
+                .b_step = b.step,
+                .beta = p.beta,
+                .c = c,
+                .ldc = ldc});
 }
 
 // By kernels for columns of rows, in the calling thread. Columns are few, rows are not.
 template <typename T>
-void MultiplyColumns(const Product<T>& whole, Rounding rounding) {
-  alignas(64) T a_copy[kBlock<T>];
-  alignas(64) T b_copy[kBlock<T>];
-  alignas(64) T c_copy[kBlock<T>];
-  std::int64_t a_columns[kDepthOfRows];
-  std::int64_t b_rows[kDepthOfRows];
-  const bool direct = whole.row_step == 1;
-  const std::int64_t most_depth = std::min(
-      {whole.depth, kBlock<T> / whole.columns, whole.a.step == 1 ? kDepthOfColumns : kDepthOfRows});
-  const std::int64_t most_rows = kBlock<T> / std::max(most_depth, direct ? 1 : whole.columns);
-  ForEachPart(whole.depth, most_depth, [&](std::int64_t first_depth, std::int64_t last_depth) {
+absl::Status MultiplyColumns(const Product<T>& whole, Rounding rounding) {
+  const std::int64_t sum_depth = std::min({whole.depth, kDepthOfSum, kBlock<T> / whole.columns});
+  const std::int64_t block_depth =
+      std::min(sum_depth, whole.a.step == 1 ? kDepthOfColumns : kDepthOfRows);
+  const std::int64_t block_rows =
+      std::min(whole.rows, kBlock<T> / std::max(block_depth, whole.columns));
+  const auto blocks =
+      Allocate<T>(block_rows * (block_depth + whole.columns) + sum_depth * whole.columns);
+  if (blocks == nullptr) return NoMemoryForBlocks();
+  T* const a_copy = blocks.get();
+  T* const sums = a_copy + block_rows * block_depth;
+  T* const b_copy = sums + block_rows * whole.columns;
+  ForEachPart(whole.depth, sum_depth, [&](std::int64_t first_depth, std::int64_t last_depth) {
     const Product<T> slice = DepthOf(whole, first_depth, last_depth);
     const Factor<T> b = Copied(slice.b, slice.columns, slice.depth, rounding, b_copy);
-    ForEachPart(slice.rows, most_rows, [&](std::int64_t first_row, std::int64_t last_row) {
+    ForEachPart(slice.rows, block_rows, [&](std::int64_t first_row, std::int64_t last_row) {
       const Product<T> p = RowsOf(slice, first_row, last_row);
-      const Factor<T> a = CopiedAcross(p.a, p.rows, p.depth, rounding, a_copy);
-      for (std::int64_t l = 0; l < p.depth; ++l) {
-        a_columns[l] = l * a.depth_step;
-        b_rows[l] = l * b.depth_step;
+      if (p.row_step == 1 && p.depth <= block_depth) {
+        const Factor<T> a = CopiedAcross(p.a, p.rows, p.depth, rounding, a_copy);
+        return RunColumnKernel(a, b, p, p.c, p.column_step);
       }
-      RunKernel<T>({.m = p.rows,
-                    .n = p.columns,
-                    .k = p.depth,
-                    .alpha = p.alpha,
-                    .a = a.data,
-                    .a_columns = a_columns,
-                    .b = b.data,
-                    .b_rows = b_rows,
-                    .b_step = b.step,
-                    .beta = direct ? p.beta : 0,
-                    .c = direct ? p.c : c_copy,
-                    .ldc = direct ? p.column_step : p.rows});
-      if (!direct) AddTransposed(c_copy, p);
+      ForEachPart(p.depth, block_depth, [&](std::int64_t begin, std::int64_t end) {
+        Product<T> block = DepthOf(p, begin, end);
+        block.alpha = 1;
+        block.beta = begin == 0 ? 0 : 1;
+        const Factor<T> a = CopiedAcross(block.a, block.rows, block.depth, rounding, a_copy);
+        RunColumnKernel(a, b.From(0, begin), block, sums, block.rows);
+      });
+      AddToC(sums, p);
     });
   });
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status MultiplyInThread(const Product<T>& p, Rounding rounding) {
+  const bool is_along_depth = p.a.depth_step == 1 && p.depth >= kLeastDotDepth;
+  if (p.rows < kFew || (is_along_depth && p.columns <= kDotColumns)) {
+    return MultiplyDots(p, rounding);
+  }
+  return MultiplyColumns(p, rounding);
 }
 
 // Some rows for each thread.
 template <typename T>
-void MultiplyRows(const Product<T>& p, Rounding rounding, int threads) {
-  const bool dots = p.a.depth_step == 1 && p.columns <= kDotColumns && p.depth >= kLeastDotDepth;
-  ParallelFor(threads, p.rows, kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
-    const Product<T> part = RowsOf(p, begin, end);
-    if (dots) {
-      MultiplyDots(part, rounding);
-    } else {
-      MultiplyColumns(part, rounding);
-    }
+absl::Status MultiplyRows(const Product<T>& p, Rounding rounding, int threads) {
+  return TryParallelFor(threads, p.rows, kRowsPerThread, [&](std::int64_t begin, std::int64_t end) {
+    return MultiplyInThread(RowsOf(p, begin, end), rounding);
   });
 }
 
 // Some depth for each thread, with a C of its own.
 template <typename T>
-void MultiplyAlongDepth(const Product<T>& p, Rounding rounding, int threads) {
+absl::Status MultiplyAlongDepth(const Product<T>& p, Rounding rounding, int threads) {
   const std::int64_t parts = std::clamp<std::int64_t>(p.depth / kDepthPerThread, 1, threads);
   const std::int64_t count = p.rows * p.columns;
-  std::vector<T> sums(static_cast<std::size_t>(parts * count));
-  ParallelFor(threads, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      Product<T> part = DepthOf(p, p.depth * i / parts, p.depth * (i + 1) / parts);
-      part.alpha = 1;
-      part.beta = 0;
-      part.c = sums.data() + i * count;
-      part.row_step = 1;
-      part.column_step = p.rows;
-      MultiplyDots(part, rounding);
-    }
-  });
-  for (std::int64_t j = 0; j < p.columns; ++j) {
-    for (std::int64_t i = 0; i < p.rows; ++i) {
-      T sum = 0;
-      for (std::int64_t part = 0; part < parts; ++part) {
-        sum += sums[static_cast<std::size_t>(part * count + j * p.rows + i)];
-      }
-      T& c = p.c[i * p.row_step + j * p.column_step];
-      c = p.alpha * sum + (p.beta == 0 ? 0 : p.beta * c);
-    }
+  const auto sums = Allocate<T>(parts * count);
+  if (sums == nullptr) return NoMemoryForBlocks();
+  ACCELD_RETURN_IF_ERROR(
+      TryParallelFor(threads, parts, /*grain=*/1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          Product<T> part = DepthOf(p, p.depth * i / parts, p.depth * (i + 1) / parts);
+          part.alpha = 1;
+          part.beta = 0;
+          part.c = sums.get() + i * count;
+          part.row_step = 1;
+          part.column_step = p.rows;
+          ACCELD_RETURN_IF_ERROR(MultiplyInThread(part, rounding));
+        }
+        return absl::OkStatus();
+      }));
+  for (std::int64_t part = 1; part < parts; ++part) {
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += sums[part * count + i];
   }
+  AddToC<T>(sums.get(), p);
+  return absl::OkStatus();
 }
 
 template <typename T>
-void MultiplyThinImpl(const MatrixProduct<T>& product, Rounding rounding, int threads) {
+absl::Status MultiplyThinImpl(const MatrixProduct<T>& product, Rounding rounding, int threads) {
   const Product<T> p = ToProduct(product);
-  if (p.rows < kFew) {
-    MultiplyAlongDepth(p, rounding, threads);
-  } else {
-    MultiplyRows(p, rounding, threads);
+  const bool is_short = p.rows / kRowsPerThread < threads;
+  if (p.rows < kFew || (is_short && p.depth >= 2 * kDepthPerThread)) {
+    return MultiplyAlongDepth(p, rounding, threads);
   }
+  return MultiplyRows(p, rounding, threads);
 }
 
 }  // namespace
@@ -293,12 +348,12 @@ bool IsThin(std::int64_t m, std::int64_t n, std::int64_t k) {
   return std::min(m, n) <= kDotColumns && k >= kDepthPerThread;
 }
 
-void MultiplyThin(const MatrixProduct<float>& product, Rounding rounding, int threads) {
-  MultiplyThinImpl(product, rounding, threads);
+absl::Status MultiplyThin(const MatrixProduct<float>& product, Rounding rounding, int threads) {
+  return MultiplyThinImpl(product, rounding, threads);
 }
 
-void MultiplyThin(const MatrixProduct<double>& product, Rounding rounding, int threads) {
-  MultiplyThinImpl(product, rounding, threads);
+absl::Status MultiplyThin(const MatrixProduct<double>& product, Rounding rounding, int threads) {
+  return MultiplyThinImpl(product, rounding, threads);
 }
 
 }  // namespace acceld::cpu

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "backends/cpu/ops/matrix_product.h"
 #include "backends/cpu/ops/rounded_block.h"
 
@@ -14,8 +15,9 @@ namespace acceld::cpu {
 bool IsThin(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // C = alpha op(A) op(B) + beta C with `threads` threads, for what IsThin, with k at least 1 and
-// alpha not 0. Factors of double are not rounded.
-void MultiplyThin(const MatrixProduct<float>& product, Rounding rounding, int threads);
-void MultiplyThin(const MatrixProduct<double>& product, Rounding rounding, int threads);
+// alpha not 0. Factors of double are not rounded. Out of memory where the host has none for blocks;
+// what C holds is undefined then.
+absl::Status MultiplyThin(const MatrixProduct<float>& product, Rounding rounding, int threads);
+absl::Status MultiplyThin(const MatrixProduct<double>& product, Rounding rounding, int threads);
 
 }  // namespace acceld::cpu

@@ -57,15 +57,15 @@ ACCELD_INLINE void TransposeStrips(const T* from, std::int64_t ld, std::int64_t 
   }
 }
 
-// Two or three rows. What a block reads behind them is the next column's, so that the last columns
-// are left.
+// Two or three rows, without gaps. What a block reads behind them is the next column's, so that the
+// last columns are left.
 template <typename T, std::int64_t kRows>
-ACCELD_INLINE void TransposeFewRows(const T* from, std::int64_t ld, std::int64_t columns, T* to) {
+ACCELD_INLINE void TransposeFewRows(const T* from, std::int64_t columns, T* to) {
   std::int64_t j = 0;
   for (; j + kFour < columns; j += kFour) {
-    TransposeBlock(from + j * ld, ld, kRows, kFour, to + j, columns);
+    TransposeBlock(from + j * kRows, kRows, kRows, kFour, to + j, columns);
   }
-  TransposeElements(from + j * ld, ld, kRows, columns - j, to + j, columns);
+  TransposeElements(from + j * kRows, kRows, kRows, columns - j, to + j, columns);
 }
 
 // Two or three columns. What a block writes behind a row is overwritten with the next one.
@@ -83,10 +83,10 @@ ACCELD_INLINE void TransposeColumnsImpl(const T* from, std::int64_t ld, std::int
                                         std::int64_t columns, T* to) {
   if (rows >= kFour && columns >= kFour) {
     TransposeStrips(from, ld, rows, columns, to);
-  } else if (rows == 2) {
-    TransposeFewRows<T, 2>(from, ld, columns, to);
-  } else if (rows == 3) {
-    TransposeFewRows<T, 3>(from, ld, columns, to);
+  } else if (rows == 2 && ld == 2) {
+    TransposeFewRows<T, 2>(from, columns, to);
+  } else if (rows == 3 && ld == 3) {
+    TransposeFewRows<T, 3>(from, columns, to);
   } else if (columns == 2) {
     TransposeFewColumns<T, 2>(from, ld, rows, to);
   } else if (columns == 3) {

@@ -46,8 +46,8 @@ class HostArray {
 template <typename T>
 HostArray<T> RandomArray(std::int64_t count);
 
-// A cpu device with `threads` threads. With one, that and the thread that makes the device are on
-// the same core from then on, so that what both run can be compared.
+// A cpu device with `threads` threads. With one, the device's thread and the one that makes the
+// device are on the same core from then on, so that what both run can be compared.
 class InProcess {
  public:
   static absl::StatusOr<std::unique_ptr<InProcess>> Create(int threads);

@@ -1,6 +1,7 @@
 // Products of few rows or columns, and what their loops are made of.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -68,49 +69,64 @@ TEST(CpuThinProduct, AgreesWithTheReferenceInMixedPrecision) {
   }
 }
 
-// Each with 0 in the other factor: a NaN reaches its row or its column, and nothing else.
-TEST(CpuThinProduct, SpreadsNaNOfItsFactors) {
+// In a factor of few vectors, of which all others are 0, and with 0 in the other factor: a NaN
+// reaches the row or the column that it is a factor of, and nothing else.
+template <typename T>
+void ExpectNaNSpreads(DataType type) {
   TestDevice device;
   constexpr std::int64_t kFew = 3;
-  constexpr std::int64_t kMany = 1000;
+  constexpr std::int64_t kMany = 1003;
+  const std::vector<T> zeros(kMany * kMany);
   for (const Transpose transpose : {Transpose::kNone, Transpose::kTranspose}) {
-    const bool plain = transpose == Transpose::kNone;
-    const std::vector<double> a(kMany * kMany);
-    std::vector<double> b(kMany * kFew);
-    b[plain ? kMany + 501 : 501 * kFew + 1] = kNaN;
-    std::vector<double> c(kMany * kFew, 7);
-    ASSERT_THAT(device.Run(Op(ops::Gemm{.type = DataType::kF64,
-                                        .transpose_a = transpose,
-                                        .transpose_b = transpose,
-                                        .m = kMany,
-                                        .n = kFew,
-                                        .k = kMany,
-                                        .a = AddressOf(a),
-                                        .lda = kMany,
-                                        .b = AddressOf(b),
-                                        .ldb = plain ? kMany : kFew,
-                                        .c = AddressOf(c),
-                                        .ldc = kMany})),
-                IsOk());
-    EXPECT_THAT(absl::MakeSpan(c).first(kMany), testing::Each(0));
-    EXPECT_THAT(absl::MakeSpan(c).subspan(kMany, kMany), testing::Each(testing::IsNan()));
-    EXPECT_THAT(absl::MakeSpan(c).last(kMany), testing::Each(0));
+    for (const bool few_rows : {true, false}) {
+      // The NaN is in the second of the few vectors, at its end.
+      const bool adjacent = few_rows == (transpose == Transpose::kTranspose);
+      std::vector<T> vectors(kMany * kFew);
+      vectors[adjacent ? 2 * kMany - 1 : (kMany - 1) * kFew + 1] = static_cast<T>(kNaN);
+      std::vector<T> c(kMany * kFew, 7);
+      ops::Gemm op{.type = type, .transpose_a = transpose, .transpose_b = transpose, .k = kMany};
+      op.m = few_rows ? kFew : kMany;
+      op.n = few_rows ? kMany : kFew;
+      op.a = AddressOf(few_rows ? vectors : zeros);
+      op.b = AddressOf(few_rows ? zeros : vectors);
+      op.lda = few_rows && !adjacent ? kFew : kMany;
+      op.ldb = few_rows || adjacent ? kMany : kFew;
+      op.c = AddressOf(c);
+      op.ldc = op.m;
+      ASSERT_THAT(device.Run(Op(op)), IsOk());
+      for (std::int64_t i = 0; i < kMany * kFew; ++i) {
+        const std::int64_t vector = few_rows ? i % kFew : i / kMany;
+        const T element = c[static_cast<std::size_t>(i)];
+        EXPECT_TRUE(vector == 1 ? std::isnan(element) : element == 0) << i << ": " << element;
+      }
+    }
   }
+}
+
+TEST(CpuThinProduct, SpreadsNaNOfItsFactors) {
+  ExpectNaNSpreads<float>(DataType::kF32);
+  ExpectNaNSpreads<double>(DataType::kF64);
 }
 
 // Equal products, whose rounding errors all go one way.
 TEST(CpuThinProduct, KeepsTheDigitsOfLongSums) {
   TestDevice device;
-  constexpr std::int64_t kDepth = 1'000'003;
-  const std::vector<float> a(kDepth, 0.25F);
-  const std::vector<float> b(kDepth, 0.4F);
-  std::vector<float> c(1);
-  ops::GemmMixedPrecision op{.precision = MixedPrecision::kF16, .m = 1, .n = 1, .k = kDepth};
-  op.lda = op.ldc = 1;
-  op.ldb = kDepth;
-  op.a = AddressOf(a);
-  op.b = AddressOf(b);
-  ExpectLikeReference(device, op, c, 1e-6, 0);
+  constexpr std::int64_t kDepth = 30'011;
+  for (const Transpose transpose_a : {Transpose::kNone, Transpose::kTranspose}) {
+    for (const auto& [m, n] : {std::array<std::int64_t, 2>{1, 1}, {64, 4}, {64, 19}}) {
+      const std::vector<float> a(static_cast<std::size_t>(m * kDepth), 0.1F);
+      const std::vector<float> b(static_cast<std::size_t>(n * kDepth), 0.9F);
+      const std::vector<float> c(static_cast<std::size_t>(m * n));
+      ops::GemmMixedPrecision op{
+          .precision = MixedPrecision::kF16, .transpose_a = transpose_a, .m = m, .n = n};
+      op.k = op.ldb = kDepth;
+      op.lda = transpose_a == Transpose::kNone ? m : kDepth;
+      op.ldc = m;
+      op.a = AddressOf(a);
+      op.b = AddressOf(b);
+      ExpectLikeReference(device, op, c, 2e-6, 0);
+    }
+  }
 }
 
 template <typename T>
