@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace acceld::conformance {
@@ -12,10 +13,22 @@ constexpr Tolerance kF64Sum{.relative = 1e-13};
 constexpr Tolerance kF32Function{
     .relative = 4e-6, .floor = std::numeric_limits<float>::min(), .per_element = true};
 
+// A sum of many products of about 1 may come out near 0, but on its way was as large as the square
+// root of their number, and its rounding errors are those of that.
+Tolerance OfSum(Tolerance tolerance, std::int64_t products) {
+  constexpr double kDeviation = 0.25;
+  tolerance.floor = std::max(1.0, kDeviation * std::sqrt(static_cast<double>(products)));
+  return tolerance;
+}
+
+Tolerance OfProduct(DataType type, std::int64_t k) {
+  return OfSum(type == DataType::kF64 ? kF64Sum : kF32Sum, k);
+}
+
 // One overload an op: an op without one does not compile.
-Tolerance Of(const ops::Gemm& op) { return op.type == DataType::kF64 ? kF64Sum : kF32Sum; }
-Tolerance Of(const ops::BatchedGemm& op) { return op.type == DataType::kF64 ? kF64Sum : kF32Sum; }
-Tolerance Of(const ops::GemmMixedPrecision&) { return kF32Sum; }
+Tolerance Of(const ops::Gemm& op) { return OfProduct(op.type, op.k); }
+Tolerance Of(const ops::BatchedGemm& op) { return OfProduct(op.type, op.k); }
+Tolerance Of(const ops::GemmMixedPrecision& op) { return OfSum(kF32Sum, op.k); }
 Tolerance Of(const ops::Conv2dForward&) { return kF32Sum; }
 Tolerance Of(const ops::Conv2dBackwardData&) { return kF32Sum; }
 Tolerance Of(const ops::Conv2dBackwardFilter&) { return kF32Sum; }

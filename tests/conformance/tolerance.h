@@ -16,7 +16,7 @@ struct Tolerance {
 
 inline constexpr Tolerance kExact{};
 
-// For inputs of about 1 and sums of at most some thousand terms.
+// For inputs of about 1, and sums of at most some ten thousand terms.
 Tolerance ToleranceOf(const Op& op);
 
 // Whether `value` may stand for `expected`, in an output whose largest finite reference value is
